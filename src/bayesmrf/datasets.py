@@ -1,14 +1,15 @@
 """Real data sets, of yes/no and of ordered answers.
 
 `coronary` is part of the package. The others are read from the folder that the environment variable BAYESMRF_DATA
-names, else from the user's cache (``pooch.os_cache("bayesmrf")``). Their files are conversions of public data, which
-cannot be downloaded in this form. Every file is checked against its SHA-256 sum; the error for a missing file names its
-source.
+names, else from the user's cache (``pooch.os_cache("bayesmrf")``), to which `fetch` downloads `adhd`, `boredom` and
+`wenchuan`. Their files are conversions of public data. Every file is checked against its SHA-256 sum; the error for a
+missing file names its source.
 """
 
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,69 @@ FILES = {
     "wenchuan.csv": (
         "299a1579aeb6949f850fb38c5494e74a76bf472b646650de3ee42763b07f98d7", "cran/bgms, data/Wenchuan.rda"),
 }
+# Tables that can be downloaded: commit of the repository above, and the SHA-256 sum of the file there.
+_BGMS = "a3f22691735dd2510bc16cb9f8946fdffc19580a"
+SOURCES = {
+    "adhd": (_BGMS, "7a8d184e169f317e28f63646cf950e0f84f0f86188543e0d8f85386e2aec9539"),
+    "boredom": (_BGMS, "dcc2a089876fc5c5765f2986e5d3ecf6e86657e9c4b256dd0c1a6160cbb54ed1"),
+    "wenchuan": (_BGMS, "c22cce4a0ee00462e7ac867716a787240918241e95d75e151397c093b46dc8fe"),
+}
 # fmt: on
+_URL = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
+
+
+def fetch(name: str) -> Path:
+    """Download a table of the R package bgms (GPL, version 2 or later), unless it is there, and return its CSV file.
+
+    Parameters
+    ----------
+    name : {"adhd", "boredom", "wenchuan"}
+
+    Returns
+    -------
+    Path
+        In the folder that BAYESMRF_DATA names, or in the user's cache, where the functions of this module find it.
+
+    Raises
+    ------
+    OptionError
+        If there is no such table, or rdata, which reads files of R, is not installed.
+    DataError
+        If it cannot be downloaded, or is not what this version of the package expects.
+    """
+    import pooch
+
+    choice(*SOURCES).check("name", name)
+    folder = _folder()
+    target = folder / f"{name}.csv"
+    if kind_of(target) == "file":
+        return data_file(target.name)
+    if find_spec("rdata") is None:
+        raise OptionError(f"{name} is a file of R, which rdata reads: install bayesmrf[files]")
+    commit, sha256 = SOURCES[name]
+    repository, _, path = FILES[target.name][1].partition(", ")
+    url = _URL.format(repository=repository, commit=commit, path=path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        source = pooch.retrieve(url, f"sha256:{sha256}", fname=Path(path).name, path=folder, progressbar=False)
+    except (OSError, ValueError) as e:  # of the network, or of another sum
+        raise DataError(f"{name} cannot be downloaded from {url} ({e}); check the connection, or set the environment "
+                        f"variable BAYESMRF_DATA to a folder that holds {target.name}.") from e  # fmt: skip
+    partial = target.with_name(f"{target.name}.partial")
+    _table_of_r(Path(source)).to_csv(partial, index=False, lineterminator="\n")
+    partial.replace(target)
+    return data_file(target.name)
+
+
+def _table_of_r(path: Path) -> pd.DataFrame:
+    """Return the only table of a file of R; numbers are whole."""
+    import pandas as pd
+    import rdata
+
+    (found,) = rdata.read_rda(path).values()
+    if isinstance(found, pd.DataFrame):
+        return found
+    return pd.DataFrame(found.values, columns=list(found.coords["dim_1"].values)).astype("Int64")
 
 
 def coronary() -> pd.DataFrame:
@@ -198,14 +261,22 @@ def data_file(name: str) -> Path:
 
     choice(*FILES).check("name", name)
     sha256, source = FILES[name]
-    path = Path(os.environ.get("BAYESMRF_DATA") or pooch.os_cache("bayesmrf")) / name
+    path = _folder() / name
     if kind_of(path) != "file":
-        raise DataError(f"{name} is not in {path.parent}; set the environment variable BAYESMRF_DATA to the folder "
-                        f"that holds it (it was converted from {source} on GitHub; nothing is downloaded)")  # fmt: skip
+        table = name.removesuffix(".csv")
+        fetched = f"download it by bayesmrf.datasets.fetch({table!r}), or " if table in SOURCES else ""
+        raise DataError(f"{name} is not in {path.parent}; {fetched}set the environment variable BAYESMRF_DATA to the "
+                        f"folder that holds it (it was converted from {source} on GitHub)")  # fmt: skip
     if (digest := pooch.file_hash(str(path))) != sha256:
         raise DataError(f"{path} must have the SHA-256 sum {sha256[:12]}..., got {digest[:12]}...; replace it by the "
                         "file that this version of the package expects.")  # fmt: skip
     return path
+
+
+def _folder() -> Path:
+    import pooch
+
+    return Path(os.environ.get("BAYESMRF_DATA") or pooch.os_cache("bayesmrf"))
 
 
 def _table(name: str) -> pd.DataFrame:

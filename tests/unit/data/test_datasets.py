@@ -3,7 +3,10 @@
 import itertools
 
 import numpy as np
+import pooch
 import pytest
+import rdata
+import xarray as xr
 
 from bayesmrf import datasets
 from bayesmrf.errors import DataError, OptionError
@@ -35,6 +38,53 @@ def test_senate109_is_prepared_as_in_the_paper(data_folder, session, n_votes):
     assert yes.min() >= 10
     assert yes.max() <= 90
     assert votes.index.is_unique
+
+
+@pytest.mark.parametrize("name", datasets.SOURCES)
+def test_a_table_of_r_becomes_the_same_file(data_folder, tmp_path, monkeypatch, name):
+    table, asked = getattr(datasets, name)(), []
+    if name == "wenchuan":  # which is a matrix of numbers in R
+        columns = np.array(table.columns, dtype=object)
+        table = xr.DataArray(table.to_numpy(), dims=("dim_0", "dim_1"), coords={"dim_1": columns})
+        monkeypatch.setattr(rdata, "read_rda", lambda _: {"Wenchuan": table})
+    else:
+        table = table.astype({c: "Int32" for c in table.columns if c != "language"})
+        monkeypatch.setattr(rdata, "read_rda", lambda _: {"table": table})
+
+    def retrieve(url, known_hash, fname, path, progressbar):
+        asked.append((url, known_hash, fname))
+        return str(path / fname)
+
+    monkeypatch.setattr(pooch, "retrieve", retrieve)
+    monkeypatch.setenv("BAYESMRF_DATA", str(tmp_path / "new"))
+    with pytest.raises(DataError, match=rf"download it by bayesmrf.datasets.fetch\('{name}'\), or set the environ"):
+        getattr(datasets, name)()
+    path = datasets.fetch(name)
+    assert path.read_bytes() == (data_folder / f"{name}.csv").read_bytes()
+    assert datasets.fetch(name) == path
+    ((url, sha256, file),) = asked
+    assert url.endswith(f"/data/{file}")
+    assert (sha256, len(sha256)) == (f"sha256:{datasets.SOURCES[name][1]}", 71)
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match="must have the SHA-256 sum"):
+        datasets.fetch(name)
+
+
+def test_what_cannot_be_downloaded_is_said(tmp_path, monkeypatch):
+    def refused(*args, **more):
+        raise OSError("no route")
+
+    monkeypatch.setenv("BAYESMRF_DATA", str(tmp_path))
+    monkeypatch.setattr(pooch, "retrieve", refused)
+    with pytest.raises(
+        DataError, match=r"adhd cannot be downloaded from .* \(no route\); check the connection"
+    ):
+        datasets.fetch("adhd")
+    with pytest.raises(OptionError, match="name must be one of 'adhd', 'boredom', 'wenchuan', got 'mnist'"):
+        datasets.fetch("mnist")
+    monkeypatch.setattr(datasets, "find_spec", lambda _: None)
+    with pytest.raises(OptionError, match=r"install bayesmrf\[files\]"):
+        datasets.fetch("adhd")
 
 
 def test_senate109_refuses_other_sessions():
