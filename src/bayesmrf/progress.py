@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
 from .compiled import compiling
+from .names import shown
 
 T = TypeVar("T")
 
@@ -35,6 +36,7 @@ class Watched(Protocol):
     steps: list[int]
     latest: list[Any]
     plan: Any  # with n_steps, n_warmup and thin; its steps are more after a look at the draws
+    outlook: Any  # `bayesmrf.runs.stopping.Expected`, after the first look at the draws of a run until good
 
 
 def chain_bars(
@@ -43,26 +45,32 @@ def chain_bars(
     """Show the progress of ``chains`` in a context.
 
     On a terminal each has a bar with draws per second, the time left and `SHOWN` fields. ``is_stored`` says whether the
-    run has a checkpoint. Chains that run until their draws are good are shown up to the next of the ``looks`` at them,
-    numbers of draws of each, of which two at least are needed.
+    run has a checkpoint. Chains that run until their draws are good, which ``looks`` at numbers of draws tell, have one
+    bar: the share of quantities that are good, what is waited for, and between which times the run is likely to end.
     """
     if not progress or not chains:
         return nullcontext()
     console, plan = _console(), watched.plan
-    until = f" until good, at most {looks[-1]:,}" if looks else ""
-    size = f"{until} draws each; steps to the next look" if until else f" of {plan.n_steps:,} steps"
-    what = f"{len(chains)} chain{'s' if len(chains) > 1 else ''}{size}"
-    ends = [len(chains) * (plan.n_warmup + plan.thin * n) for n in [*looks[1:2], *looks[-1:]]]
-    lines = Lines(what, len(chains) * plan.n_steps, _done(watched, chains), _remedy(is_stored), ends, console=console)
+    what = f"{len(chains)} chain{'s' if len(chains) > 1 else ''}"
+    what += f" until good, at most {looks[-1]:,} draws each" if looks else f" of {plan.n_steps:,} steps"
+    ends = [_steps_of(watched, chains, n) for n in [*looks[1:2], *looks[-1:]]]
+    total = None if looks else len(chains) * plan.n_steps
+    lines = Lines(what, total, _done(watched, chains), _remedy(is_stored), ends, console=console)
     if console is None:
         return _ticking(lines, watched, chains)
+    return _bar_until_good(lines, watched, chains, console) if looks else _bars(lines, watched, chains, console)
+
+
+def _bars(lines: Lines, watched: Watched, chains: Sequence[int], console: Any) -> Any:
+    """Return a bar for each chain."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    plan = watched.plan
 
     class ChainBars(Progress):
         """Lines that show the progress of the chains."""
 
         def get_renderables(self) -> Iterable[Any]:
-            plan = watched.plan
             for task in self.tasks:
                 chain = task.fields["chain"]
                 done, info = watched.steps[chain], watched.latest[chain]
@@ -70,8 +78,7 @@ def chain_bars(
                 self.update(
                     task.id,
                     completed=done,
-                    total=plan.n_steps,
-                    phase=(info is None and compilation()) or ("warm-up" if done < plan.n_warmup else f"draws{until}"),
+                    phase=(info is None and compilation()) or ("warm-up" if done < plan.n_warmup else "draws"),
                     speed=f"{(task.speed or 0) / (1 if done < plan.n_warmup else plan.thin):.3g}/s",
                     extra=" ".join(f"{k}={v:g}" for k, v in values.items() if k in SHOWN),
                 )
@@ -90,6 +97,42 @@ def chain_bars(
     for chain in chains:
         bars.add_task("", total=plan.n_steps, completed=watched.steps[chain], chain=chain, phase="", speed="", extra="")
     return bars
+
+
+def _bar_until_good(lines: Lines, watched: Watched, chains: Sequence[int], console: Any) -> Any:
+    """Return the bar of a run until good."""
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    class Bar(Progress):
+        """One line: how much is good, what is waited for, how many draws there are, and the time left."""
+
+        def get_renderables(self) -> Iterable[Any]:
+            _tick(lines, watched, chains)
+            done = min(watched.steps[chain] for chain in chains)
+            draws, expected = max(0, done - watched.plan.n_warmup) // watched.plan.thin, watched.outlook
+            is_compiling = all(watched.latest[chain] is None for chain in chains) and compilation()
+            phase = is_compiling or ("warm-up" if not draws else "draws")
+            state = f"{draws:,} draws of {len(chains)} chain{'s' if len(chains) > 1 else ''}"
+            if expected is not None:
+                phase = f"{int(100 * expected.outlook.share)} % of the quantities are good"
+                wait = expected.outlook.waits_for if expected.outlook.short else "a second look"
+                state += f"; waiting for {shown(wait)}" if wait else ""
+            left = lines.left(_done(watched, chains))
+            share = None if expected is None else expected.outlook.share
+            for task in self.tasks:
+                self.update(
+                    task.id,
+                    completed=share or 0.0,
+                    total=None if share is None else 1.0,
+                    phase=phase,
+                    state="; ".join(filter(None, (state, left))),
+                )
+            yield from super().get_renderables()
+
+    phase, state = (TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("phase", "state"))
+    bar = Bar(phase, BarColumn(), state, console=console)
+    bar.add_task("", total=None, phase="", state="")
+    return bar
 
 
 def track(items: Iterable[T], description: str, total: int | None = None, progress: bool = True) -> Iterator[T]:
@@ -163,7 +206,7 @@ class Lines:
     ) -> None:
         self.what, self.total, self.remedy, self.has_bar, self.clock = what, total, remedy, console is not None, clock
         self.say = say or partial(_print, console=console)
-        self.began, self.ends = clock(), ends
+        self.began, self.ends = clock(), list(ends)
         self.is_moving, self.is_announced, self.is_compiling, self.is_warm, self.is_sure = (False,) * 5
         self.pace: float | None = None  # seconds of a step
         self.marks = [(done, self.began)]  # steps that were done at times, each twice as long after the first
@@ -173,27 +216,29 @@ class Lines:
         """Print a line if one is due after ``done`` steps, of so many if there are more than before."""
         now, self.total = self.clock(), total or self.total
         self._time(done, now, is_warm)
-        left = None if self.total is None else self._left(self.total - done)
-        longest = self._left(max(self.total or 0, *self.ends, 0) - done) or 0.0
+        left, longest = self.left(done), self._left(max(self.total or 0, *self.ends, 0) - done) or 0.0
         if not (self.is_moving or self.is_compiling or self.has_bar) and (phase := compilation()):
             self.is_compiling = True
             self.say(f"{self.what}: {phase}")
-        elif left is not None and self.is_sure and longest >= LONG and self.remedy and not self.is_announced:
+        elif left and self.is_sure and longest >= LONG and self.remedy and not self.is_announced:
             self.is_announced, self.due = True, now + EVERY
-            self.say(f"{self._state(done)}, about {span(left)} left{self._until(done, longest)}. {self.remedy}")
+            self.say(f"{self._state(done)}, {left}. {self.remedy}")
         elif now >= self.due and not self.has_bar and done != self.total:
             self.due = now + EVERY
-            time_left = f"{span(now - self.began)} so far" if left is None else f"about {span(left)} left"
-            self.say(f"{self._state(done)}, {time_left}{self._until(done, longest)}")
+            self.say(f"{self._state(done)}, {left or f'{span(now - self.began)} so far'}")
 
     def _state(self, done: int) -> str:
         of = "" if self.total is None else f" of {self.total:,}"
         return f"{self.what}: {(not self.is_moving and compilation()) or f'{done:,}{of} done'}"
 
-    def _until(self, done: int, longest: float) -> str:
-        """Return when work of hours that goes on until its result is good may end."""
-        left = [span(max(0.0, self._left(end - done) or 0.0)) for end in self.ends]
-        return f"; good draws take about {' to '.join(left)}" if left and longest >= LONG else ""
+    def left(self, done: int) -> str:
+        """Return the time left, from the least to the most if it depends on the draws; empty while it is not known."""
+        ends = self.ends or ([] if self.total is None else [self.total])
+        left = [self._left(max(end - done, 0)) for end in ends]
+        known = list(dict.fromkeys(span(seconds) for seconds in left if seconds is not None))
+        if not known:
+            return ""
+        return f"{known[0]} to {known[-1]} left" if len(known) > 1 else f"about {known[0]} left"
 
     def _time(self, done: int, now: float, is_warm: bool) -> None:
         """Measure the seconds of a step, over the last third to three quarters of the time: first steps may be slow."""
@@ -300,7 +345,14 @@ def _ticking(lines: Lines, watched: Watched, chains: Sequence[int]) -> Iterator[
 
 def _tick(lines: Lines, watched: Watched, chains: Sequence[int]) -> None:
     is_warm = min(watched.steps[chain] for chain in chains) >= watched.plan.n_warmup
-    lines.tick(_done(watched, chains), len(chains) * watched.plan.n_steps, is_warm)
+    if lines.ends and watched.outlook is not None:
+        lines.ends = [_steps_of(watched, chains, n) for n in (watched.outlook.least, watched.outlook.most)]
+    lines.tick(_done(watched, chains), None if lines.ends else len(chains) * watched.plan.n_steps, is_warm)
+
+
+def _steps_of(watched: Watched, chains: Sequence[int], n_draws: int) -> int:
+    """Return the steps of all chains for so many draws of each."""
+    return len(chains) * (watched.plan.n_warmup + watched.plan.thin * n_draws)
 
 
 def _done(watched: Watched, chains: Sequence[int]) -> int:

@@ -67,7 +67,7 @@ def test_one_run_then_its_report(bayesmrf, linked, folder):
     assert [row[:3] for row in cells(out)[len(edges) :]] == groups
     same("votes_run", GroupedMRF(candidates="complete", **QUICK).fit(linked))
     assert bayesmrf("report", "votes_run")[0] == 0
-    page = Page((folder / "report.html").read_text())
+    page = Page((folder / "votes_run.html").read_text())
     assert "Which edges exist" in page.text
     assert "complete" in page.text[page.text.index("Candidate edges") :][:2]
     assert len(page.table("one end")) == 11

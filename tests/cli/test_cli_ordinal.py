@@ -114,7 +114,7 @@ def test_neutral_categories(command, bayesmrf, answers, folder):
     np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
     assert found["feature"].values.tolist()[3:5] == ["sad:linear", "sad:quadratic"]
     assert bayesmrf("report", "answers_run")[0] == 0
-    assert "Of a column with a neutral category, linear x + quadratic" in (folder / "report.html").read_text()
+    assert "Of a column with a neutral category, linear x + quadratic" in (folder / "answers_run.html").read_text()
 
 
 def test_neutral_categories_that_cannot_be(bayesmrf, answers):

@@ -74,7 +74,7 @@ def test_one_run_then_its_report(bayesmrf, linked, folder):
     same("votes_run", SpikeSlabMRF(random_state=3, **QUICK).fit(linked))
     assert tree.attrs["command"] == "bayesmrf structure votes.csv --seed 3 " + " ".join(SMALL)
     assert bayesmrf("report", "votes_run")[0] == 0
-    page = (folder / "report.html").read_text()
+    page = (folder / "votes_run.html").read_text()
     assert "Which edges exist" in page
     assert "votes.csv: 60 observations" in page
     one_sentence(bayesmrf("structure", "votes.csv", *SMALL), "--out: votes_run holds a finished result")
@@ -108,7 +108,7 @@ def test_slabs_that_keep_weak_edges_out_or_learn(bayesmrf, votes, folder, given,
     assert shown in " ".join(out.split())
     same("votes_run", SpikeSlabMRF(prior=SpikeSlab(slab=slab), random_state=3, **QUICK).fit(votes))
     assert bayesmrf("report", "votes_run")[0] == 0
-    assert escape(shown.removeprefix("slab ")) in " ".join((folder / "report.html").read_text().split())
+    assert escape(shown.removeprefix("slab ")) in " ".join((folder / "votes_run.html").read_text().split())
 
 
 @pytest.mark.parametrize("model", ["ising", "potts"])
@@ -122,7 +122,7 @@ def test_models(model, bayesmrf, levels, votes, folder):
         assert wanted in " ".join(out.split())
     same(f"{name}_run", SpikeSlabMRF(model=model, random_state=3, **QUICK).fit(table))
     assert bayesmrf("report", f"{name}_run")[0] == 0
-    assert families.FAMILIES.row(model).meaning in (folder / "report.html").read_text()
+    assert families.FAMILIES.row(model).meaning in (folder / f"{name}_run.html").read_text()
     if model == "potts":
         few = ["--method", "reversible-jump", "--moments", "extrapolated", "--overwrite"]
         refused = bayesmrf("structure", "answers.csv", "--model", model, *few)
@@ -249,7 +249,7 @@ def test_ordered_levels_choose_the_model_and_it_is_said(bayesmrf, levels, folder
     assert "model ordinal (chosen by the ordered levels)" in " ".join(out.split())
     same("answers_run", SpikeSlabMRF(model="ordinal", random_state=2, **QUICK).fit(levels))
     assert bayesmrf("report", "answers_run")[0] == 0
-    assert "model ordinal (chosen by the ordered levels)" in (folder / "report.html").read_text()
+    assert "model ordinal (chosen by the ordered levels)" in (folder / "answers_run.html").read_text()
 
 
 def test_the_model_is_chosen_once_and_what_is_noticed_then_is_kept(bayesmrf, folder, rng, monkeypatch):
@@ -274,7 +274,7 @@ def test_missing_values(bayesmrf, levels, folder):
     found = StructureSummary(load("answers_run")).missing_table
     pd.testing.assert_frame_equal(found.drop(columns="state"), direct.missing_, check_dtype=False)
     assert bayesmrf("report", "answers_run")[0] == 0
-    assert "5 values were missing" in (folder / "report.html").read_text()
+    assert "5 values were missing" in (folder / "answers_run.html").read_text()
     levels.assign(b=np.nan).to_csv("answers.csv", index=False)
     given = bayesmrf("structure", "answers.csv", "--binarize", ">=4", "--out", "x_run", *SMALL)
     one_sentence(given, r"answers\.csv must have observed values .* in 1 column\(s\): 'b'; drop them")
@@ -390,7 +390,7 @@ def test_sensitivity_is_stored_with_the_run_and_continues(bayesmrf, linked, fold
     np.testing.assert_array_equal(tree["sensitivity"]["inclusion"], direct.posterior_["sensitivity"]["inclusion"])
     same("votes_run", direct)
     assert bayesmrf("report", "votes_run")[0] == 0
-    assert "Sensitivity to the prior" in (folder / "report.html").read_text()
+    assert "Sensitivity to the prior" in (folder / "votes_run.html").read_text()
 
 
 # ---- bad input

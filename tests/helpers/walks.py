@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayesmrf.runs.stopping import Outlook
+
 
 class Memory(NamedTuple):
     counts: np.ndarray
@@ -179,4 +181,4 @@ class Theta(NamedTuple):
 def error_of_groups(draws):
     """What draws of the walk are short of, whose groups are independent: an error of their mean of 0.03."""
     found = draws.values["groups"].std() / draws.values["groups"].size ** 0.5
-    return "" if found < 0.03 else f"error {found:.3f}"
+    return Outlook("" if found < 0.03 else f"error {found:.3f}")

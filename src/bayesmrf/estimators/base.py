@@ -19,7 +19,7 @@ from ..findings import tell
 from ..graphs import Graph
 from ..likelihood import Hidden, Likelihood, Sample
 from ..results.blocks import at_draws
-from ..results.until_good import shortfall
+from ..results.until_good import outlook
 from ..runs import run
 from ..runs.run_options import RunOptions
 
@@ -54,7 +54,7 @@ def sample_posterior(
     """
     sizes = {"feature": model.n_features, "edge": model.graph.n_edges, "node": model.graph.n_nodes} | more
     options = {f.name: getattr(estimator, f.name) for f in fields(RunOptions)} | {"random_state": seeds}
-    return run.sample(kernel, **options, judge=lambda draws: shortfall(tree_of(draws), add_evidence), sizes=sizes)
+    return run.sample(kernel, **options, judge=lambda draws: outlook(tree_of(draws), add_evidence), sizes=sizes)
 
 
 def read_graph(graph: Any, states: States, progress: bool, option: str = "graph") -> Graph:

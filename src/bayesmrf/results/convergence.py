@@ -169,7 +169,7 @@ def _converged(tree: xr.DataTree, every: pd.DataFrame | None, evidence: Evidence
                        f"({where}) and tail ESS {tail:,.0f} of {n_draws:,} draws.{rarely}")  # fmt: skip
     largest, where = f"R-hat {r_hat:.3f}", _name(table["r_hat"].idxmax())
     short = [what for what, _ in lacks(table, n_chains)]
-    if marked := too_many_marked(tree, every, evidence):
+    if marked := too_many_marked(tree, every, evidence)[0]:
         short.append(marked)
     if not short:
         return (GOOD, f"Converged: largest {largest} ({where}), smallest bulk ESS "

@@ -23,6 +23,7 @@ ERROR = 0.01  # largest Monte Carlo error of an inclusion that is not marked
 MOST_MARKED = 0.05  # share of the edges of a good run that may be marked
 EDGE = "edge"  # a column of `bayesmrf.results.convergence.of_edges`: the edge of each weight, -1 for others
 _NOUNS, _OF_GROUPS = ("edges",), ("differences of edges", "differences of nodes", "edges")
+_FEW_TIMES = 1.5  # as many draws, guessed where no error is known
 _FEWEST = 25  # effective draws of an indicator; with fewer, of one that is rare, chains disagree
 
 
@@ -72,8 +73,10 @@ def edge_errors(tree: xr.DataTree) -> np.ndarray:
     return errors_of_inclusions(Columns(variable(tree, "included"), function=partial(np.not_equal, 0)))
 
 
-def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, evidence: Evidence | None) -> str:
-    """Say how many edges are marked, if they are more than 5 % of all; empty otherwise.
+def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, evidence: Evidence | None) -> tuple[str, float]:
+    """Say how many edges are marked, if they are more than 5 % of all; and how many times as many draws mend that.
+
+    Otherwise the text is empty, and the number 1. Squares of errors fall as draws grow.
 
     Marked are an edge whose inclusion has an error above 0.01; and one in a tenth of the draws or more with too few of
     them for its weight (`few_draws`), or with a Bayes factor from 10^-1.5 to 10^1.5, the error of whose log10 is above
@@ -90,6 +93,7 @@ def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, evidence: Evidence |
     nouns = _OF_GROUPS if "group" in variable(tree, "theta").dims else _NOUNS
     for i, ((names, exists), noun) in enumerate(zip(indicators(tree), nouns, strict=False)):
         errors = errors_of_inclusions(exists)
+        times = (errors / ERROR) ** 2
         marks = {
             f"Monte Carlo error of inclusions up to {errors.max(initial=0):.3f}, recommended {ERROR}": errors > ERROR
         }
@@ -101,14 +105,19 @@ def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, evidence: Evidence |
             inclusion[known] = share
             few = few_draws(table, inclusion, n_chains)[known]
             marks["too few draws for weights"] = few & (share >= IN_DOUBT[0])
+            times = np.maximum(times, np.where(marks["too few draws for weights"], _FEW_TIMES, 0.0))
             if evidence is not None:
                 # Under a sparse prior the factor of an edge without evidence has few draws, or none, in any run.
                 far = is_uncertain(evidence)[known] & (share >= IN_DOUBT[0])
                 largest = np.nanmax(evidence.error[known][far], initial=0.0)
+                wanted = np.nan_to_num(evidence.error[known] / FACTOR_ERROR, nan=_FEW_TIMES, posinf=_FEW_TIMES) ** 2
+                times = np.maximum(times, np.where(far, wanted, 0.0))
                 marks[f"error of log10 Bayes factors up to {largest:.3f}, recommended {FACTOR_ERROR}"] = far
         marked = np.any(list(marks.values()), axis=0)
         if np.count_nonzero(marked) > MOST_MARKED * len(names):
             why = "; ".join(what for what, which in marks.items() if which.any())
             n = f"{np.count_nonzero(marked):,} of {len(names):,} {noun}"
-            return f"{n} are marked, recommended at most {MOST_MARKED:.0%} ({why})"
-    return ""
+            most = int(MOST_MARKED * len(names))
+            said = f"{n} are marked, recommended at most {MOST_MARKED:.0%} ({why})"
+            return said, max(1.0, float(np.sort(times)[::-1][most]))
+    return "", 1.0

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from ..errors import ConvergenceWarning, argument
 from ..findings import FAIR, tell
 from ..runs.run import Draws
+from ..runs.stopping import Outlook
 from .convergence import disagreement, lacks, never_moved, of_edges
 from .edge_evidence import Evidence
 from .invalid_draws import invalid_values
 from .judged_series import evidence_of
-from .marks import too_many_marked
+from .marks import GOOD_ESS, GOOD_R_HAT, shortfall_of, too_many_marked
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,7 +29,12 @@ CRITERION = (
 
 
 def shortfall(tree: xr.DataTree, add_evidence: Callable[[xr.DataTree], None] | None = None) -> str:
-    """Say what draws are short of; empty if they are good.
+    """Say what draws are short of; empty if they are good. See `outlook`."""
+    return outlook(tree, add_evidence).short
+
+
+def outlook(tree: xr.DataTree, add_evidence: Callable[[xr.DataTree], None] | None = None) -> Outlook:
+    """Say what draws are short of, what they wait for, and how many times as many draws that takes.
 
     They are good if
 
@@ -47,22 +53,30 @@ def shortfall(tree: xr.DataTree, add_evidence: Callable[[xr.DataTree], None] | N
         Adds the group ``edge_evidence`` to the tree. It is called when draws are short of nothing without it.
     """
     if invalid := invalid_values(tree):
-        return invalid
-    said = _short_of(tree, evidence_of(tree))
-    if not said and add_evidence is not None:
+        return Outlook(invalid)
+    found = _outlook(tree, evidence_of(tree))
+    if not found.short and add_evidence is not None:
         add_evidence(tree)
-        said = _short_of(tree, evidence_of(tree))
-    return "; ".join(said)
+        found = _outlook(tree, evidence_of(tree))
+    return found
 
 
-def _short_of(tree: xr.DataTree, evidence: Evidence | None) -> list[str]:
-    said = [what for what in (never_moved(tree), disagreement(tree, evidence)) if what]
+def _outlook(tree: xr.DataTree, evidence: Evidence | None) -> Outlook:
+    said, n_chains = [what for what in (never_moved(tree), disagreement(tree, evidence)) if what], _n_chains(tree)
     table = of_edges(tree, evidence)
     judged = table[table["judged"]].dropna(subset=["ess_bulk"])
     if judged.empty:
-        return said or ["all draws are equal"]
-    said += [f"{what} ({name})" for what, name in lacks(judged, tree["posterior"].sizes["chain"])]
-    return [*said, marked] if (marked := too_many_marked(tree, table, evidence)) else said
+        return Outlook("; ".join(said) or "all draws are equal")
+    said += [f"{what} ({name})" for what, name in lacks(judged, n_chains)]
+    marked, of_marks = too_many_marked(tree, table, evidence)
+    times = shortfall_of(judged, GOOD_R_HAT, GOOD_ESS * n_chains, ["ess_bulk", "ess_tail"])
+    worst = str(judged.index[int(times.argmax())]) if times.max() > of_marks else "Monte Carlo errors of edges"
+    short = "; ".join([*said, marked] if marked else said)
+    return Outlook(short, float((times <= 1).mean()), worst, max(of_marks, float(times.max())))
+
+
+def _n_chains(tree: xr.DataTree) -> int:
+    return int(tree["posterior"].sizes["chain"])
 
 
 def tell_if_short(draws: Draws) -> None:

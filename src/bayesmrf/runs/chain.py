@@ -47,6 +47,7 @@ class DrawBuffer:
         self.steps = [0] * n_chains
         self.latest: list[Any] = [None] * n_chains
         self.began = time.time()
+        self.outlook: Any = None  # of a run until good, after its first look
         self.stop = False
         self.lock = threading.Lock()
 

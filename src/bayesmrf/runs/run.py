@@ -31,7 +31,7 @@ from .checkpoint import UNTIL_GOOD, ChainStore, keep_n_draws, opened, seed_of
 from .draws import SparseDraws
 from .identity import describe
 from .run_options import RunOptions
-from .stopping import FIRST, MOST, OF_A_TASK, StoppingRule, interim_checks
+from .stopping import FIRST, MOST, OF_A_TASK, Outlook, StoppingRule, interim_checks
 from .store import CHECKPOINT, Checkpoint, as_checkpoint, is_ours, read_kind
 from .workers import ByExecutor, run_chains, workers_of
 
@@ -106,7 +106,7 @@ def sample(
     progress: bool = True,
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
     overwrite: bool = False,
-    judge: Callable[[Draws], str] | None = None,
+    judge: Callable[[Draws], Outlook] | None = None,
     sizes: Mapping[str, int] | None = None,
 ) -> Draws:
     """Run the chains of ``kernel``, and record every ``thin``-th state after ``n_warmup`` steps.
@@ -139,7 +139,7 @@ def sample(
     overwrite : bool
         Start again if ``checkpoint`` contains another run.
     judge : callable, optional
-        Says what draws are short of, and nothing (an empty text) if they are good.
+        Says what draws are short of, nothing (an empty text) if they are good.
     sizes : mapping of str to int
         Sizes of dimensions, from which the memory of the draws is computed.
 

@@ -7,7 +7,7 @@ and its draws are the first of a longer run with the same seed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import MoreDrawsError, argument
 
@@ -25,6 +25,26 @@ def interim_checks(most: int = MOST) -> list[int]:
         counts.append(round(n))
         n *= TIMES
     return [*counts, most]
+
+
+_WRONG = 0.75, 1.4  # factors by which the draws that are needed may be wrong
+
+
+class Expected(NamedTuple):
+    """An outlook, and the draws of a chain between which the run is likely to end."""
+
+    outlook: Outlook
+    least: int
+    most: int
+
+
+class Outlook(NamedTuple):
+    """What draws are short of at a look: empty if they are good; and what a display says of the rest of the run."""
+
+    short: str = ""
+    share: float = 0.0  # of the quantities by which a run is judged that are good
+    waits_for: str = ""  # the quantity that takes longest
+    times: float = 1.0  # how many times as many draws it takes
 
 
 class StoppingRule:
@@ -52,7 +72,7 @@ class StoppingRule:
     def __init__(
         self,
         counts: Sequence[int],
-        judge: Callable[[], str] | None = None,
+        judge: Callable[[], Outlook] | None = None,
         keep: Callable[[int], None] = lambda n_draws: None,
         joins: bool = False,
     ) -> None:
@@ -71,11 +91,24 @@ class StoppingRule:
             yield
             if buffer.stop or self.judge is None:
                 return
-            was_good, self.short = is_good, self.judge()
-            is_good = not self.short
+            was_good, outlook = is_good, self.judge()
+            self.short, is_good = outlook.short, not outlook.short
+            buffer.outlook = Expected(outlook, *self._ends(i, outlook))
             if (was_good and is_good) or n_draws == self.counts[-1]:
                 self.has_ended = True
                 return
+
+    def _ends(self, look: int, outlook: Outlook) -> tuple[int, int]:
+        """Return the least and the most draws of a chain after which the run is likely to end, two looks in a row."""
+        last = len(self.counts) - 1
+        if not outlook.short:
+            return (self.counts[min(look + 1, last)],) * 2
+        ends = []
+        for wrong in _WRONG:
+            wanted = wrong * outlook.times * self.counts[look]
+            first = next((i for i, n in enumerate(self.counts) if i > look and n >= wanted), last)
+            ends.append(self.counts[min(first + 1, last)])
+        return ends[0], ends[1]
 
     def _refuse(self, n_draws: int) -> None:
         self.keep(n_draws)

@@ -76,9 +76,7 @@ def test_what_cannot_be_downloaded_is_said(tmp_path, monkeypatch):
 
     monkeypatch.setenv("BAYESMRF_DATA", str(tmp_path))
     monkeypatch.setattr(pooch, "retrieve", refused)
-    with pytest.raises(
-        DataError, match=r"adhd cannot be downloaded from .* \(no route\); check the connection"
-    ):
+    with pytest.raises(DataError, match=r"adhd cannot be downloaded from .* \(no route\); check the connection"):
         datasets.fetch("adhd")
     with pytest.raises(OptionError, match="name must be one of 'adhd', 'boredom', 'wenchuan', got 'mnist'"):
         datasets.fetch("mnist")

@@ -28,9 +28,10 @@ from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from bayesmrf.results import edge_evidence, marks
 from bayesmrf.results.summary import summarise
-from bayesmrf.results.until_good import shortfall
+from bayesmrf.results.until_good import outlook, shortfall
 from bayesmrf.runs import checkpoint, stopping
 from bayesmrf.runs.run import sample
+from bayesmrf.runs.stopping import Outlook
 from bayesmrf.runs.store import Checkpoint
 from tests import ROOT
 from tests.helpers.commands import one_sentence
@@ -84,7 +85,7 @@ def test_it_stops_at_the_second_of_two_good_looks(phi, rng):
     seed, model = seed_of(rng), Boltzmann(graphs.complete(4))
 
     def judge(draws):
-        return shortfall(made_up(draws.values, model, draws.dims))
+        return outlook(made_up(draws.values, model, draws.dims))
 
     options = {"n_chains": 4, "random_state": seed, "progress": False}
     found = sample(Autoregressive(phi), n_draws=None, judge=judge, **options)
@@ -102,7 +103,7 @@ def test_it_stops_at_the_second_of_two_good_looks(phi, rng):
 def test_one_good_look_is_not_enough(early):
     answers, seen = iter(["", "short", "", "short", "", "", ""]), []
     found = sample(
-        Walk(), **WALK | {"judge": lambda draws: seen.append(draws.n_draws) or next(answers)}, random_state=1
+        Walk(), **WALK | {"judge": lambda draws: seen.append(draws.n_draws) or Outlook(next(answers))}, random_state=1
     )
     assert seen == stopping.interim_checks(400)[:6]
     assert found.n_draws == seen[-1]
@@ -113,7 +114,7 @@ def test_control_what_never_gets_good_goes_to_the_limit(rng, early):
     found = sample(
         Autoregressive(0.999),
         n_draws=None,
-        judge=lambda draws: shortfall(made_up(draws.values, model, draws.dims)),
+        judge=lambda draws: outlook(made_up(draws.values, model, draws.dims)),
         n_chains=4,
         random_state=rng,
         progress=False,
@@ -127,7 +128,7 @@ def test_control_what_never_gets_good_goes_to_the_limit(rng, early):
 def test_a_third_of_the_memory_is_a_limit_too(rng, monkeypatch):
     n_bytes = WALK["n_chains"] * len(Walk.dims)  # of a draw, at least
     monkeypatch.setattr("bayesmrf.memory.machine_bytes", lambda: 3 * 700.0 * n_bytes)
-    found = sample(Walk(), **WALK | {"judge": lambda draws: "short"}, random_state=rng)
+    found = sample(Walk(), **WALK | {"judge": lambda draws: Outlook("short")}, random_state=rng)
     assert found.n_draws == 700
     monkeypatch.setattr("bayesmrf.memory.machine_bytes", lambda: 400.0 * n_bytes)
     with pytest.raises(OptionError, match="n_draws must be at most 400 "):
@@ -528,7 +529,7 @@ def test_the_command_says_how_many_draws_it_took(bayesmrf, answers, two_looks):
         " ".join(out.split()),
     )
     assert bayesmrf("report", "answers_run")[0] == 0
-    page = Path("report.html").read_text(encoding="utf-8")
+    page = Path("answers_run.html").read_text(encoding="utf-8")
     assert "4 chains of 60 draws (the most) after 50 steps of warm-up" in page
     assert "Not good after 60 draws of each chain" in page
     code, out, _ = bayesmrf(*words, "--n-draws", "60", "--overwrite")
@@ -574,13 +575,13 @@ def ranks(judge, n_simulations, rng):
 
 
 def as_is(model, draws):
-    return shortfall(made_up(draws.values, model, draws.dims))
+    return outlook(made_up(draws.values, model, draws.dims))
 
 
 def when_density_is_high(model, draws):
     """A rule that stops where it likes the result."""
     density = draws.values["density"]
-    return "" if density[:, -1].mean() > density.mean() + density.std() / 2 else "a low density"
+    return Outlook("" if density[:, -1].mean() > density.mean() + density.std() / 2 else "a low density")
 
 
 @LONG
