@@ -34,6 +34,7 @@ def columns(
     """Show what each column of a table is: its kind, its levels in order, missing values, and what is done with it."""
     from ..data.columns import described
     from ..data.infer_columns import problems_of
+    from ..data.kinds.yes_no import problems_of_signs
     from ..data.spreadsheets import csv_of
     from .show import new_table
     from .table_options import read_votes
@@ -58,7 +59,8 @@ def columns(
         (text,) = csv_of({"columns": frame}, spreadsheet_safe).values()
         out.write_text(text, encoding="utf-8", newline="")
         console.print(f"The table is in {out}; other commands take it, edited, with --columns {out}", soft_wrap=True)
-    for problem in [*problems_of(book), *_of_values(raw, book, column_flags.asked.columns is not None)]:
+    is_given = column_flags.asked.columns is not None
+    for problem in [*problems_of(book), *problems_of_signs(book.columns), *_of_values(raw, book, is_given)]:
         console.print(f"To answer before a run: {said(problem, common.spoken)}.", soft_wrap=True)
 
 

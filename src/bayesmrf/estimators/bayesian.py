@@ -119,6 +119,17 @@ or callable
     edges_ : (n_edges, 2) int array
     feature_names_ : (n_features,) array of str
         Names of ``theta_``: ``u-v`` for an edge, ``u`` for a node.
+
+    Examples
+    --------
+    >>> from bayesmrf import BayesianMRF, datasets
+    >>> men = datasets.coronary()
+    >>> est = BayesianMRF(n_draws=500, random_state=1, progress=False)
+    >>> est = est.fit(men.drop(columns="count"), sample_weight=men["count"])
+    >>> print(est.table("parameters")[["parameter", "excludes_zero", "mean"]].round(1).head(2).to_string(index=False))
+    parameter excludes_zero  mean
+          B-C           yes  -2.8
+          A-C           yes   0.5
     graph_ : networkx.Graph
         Edges carry ``weight``, nodes ``bias``.
     """

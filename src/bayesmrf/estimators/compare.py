@@ -133,6 +133,18 @@ class CompareMRF(CompareParameters, Posterior):
         Draws in ArviZ's form: ``theta`` (chain, draw, group, feature), ``included`` (chain, draw, edge).
     edges_, feature_names_
         As in `SpikeSlabMRF`.
+
+    Examples
+    --------
+    >>> from bayesmrf import CompareMRF, datasets
+    >>> men = datasets.coronary()
+    >>> est = CompareMRF(n_draws=300, random_state=1, progress=False)
+    >>> est = est.fit(men[["B", "C", "D"]], men["A"], sample_weight=men["count"])
+    >>> print(est.table("differences")[["first", "second", "evidence"]].to_string(index=False))
+    first second     evidence
+        B      C inconclusive
+        B      D weakly equal
+        C      D weakly equal
     """
 
     _readers = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012

@@ -157,6 +157,18 @@ class GroupedMRF(GroupedParameters, Posterior):
     edges_ : (n_edges, 2) int array
     feature_names_ : (n_features,) array of str
         Names of ``theta_``: ``u-v`` for an edge, ``u`` for a node.
+
+    Examples
+    --------
+    >>> from bayesmrf import GroupedMRF, datasets
+    >>> men = datasets.coronary()
+    >>> est = GroupedMRF(n_draws=300, random_state=1, progress=False)
+    >>> est = est.fit(men.drop(columns="count"), sample_weight=men["count"])
+    >>> print(est.table("groups")[["group", "size"]].to_string(index=False))
+     group  size
+         1    11
+         2     3
+         3     1
     graph_ : networkx.Graph
         Edges (with a spike, those with inclusion above 0.5) carry ``weight``, ``agreement``, ``group`` and, with a
         spike, ``inclusion``; nodes carry ``bias`` and ``group`` where they have them.

@@ -112,6 +112,18 @@ class SpikeSlabMRF(SpikeSlabParameters, Posterior):
         The candidates.
     feature_names_ : (n_features,) array of str
         Names of ``theta_``: ``u-v`` for a candidate edge, ``u`` for a node.
+
+    Examples
+    --------
+    >>> from bayesmrf import SpikeSlabMRF, datasets
+    >>> men = datasets.coronary()
+    >>> est = SpikeSlabMRF(n_draws=500, random_state=1, progress=False)
+    >>> est = est.fit(men.drop(columns="count"), sample_weight=men["count"])
+    >>> print(est.table("edges")[["first", "second", "evidence"]].head(3).to_string(index=False))
+    first second evidence
+        A      C included
+        A      E included
+        B      C included
     """
 
     _readers = {"method": EDGES.read, "model": families_of("SpikeSlabMRF").read}  # noqa: RUF012

@@ -417,3 +417,12 @@ def test_a_printed_codebook_goes_back_in_with_codes():
     book = read_columns(table)
     text = io.StringIO(book.to_csv(index=False))
     assert prepare(table, columns=pd.read_csv(text, keep_default_na=False)).equals(prepare(table))
+
+
+def test_tables_of_signs_are_asked_what_0_means(bayesmrf, folder):
+    rng = np.random.default_rng(0)
+    votes = pd.DataFrame(rng.choice([-1, 0, 1], p=[0.4, 0.1, 0.5], size=(60, 3)), columns=list("abc"))
+    asked = "columns such as 'a' have the values -1, 0 and 1; give --missing-code 0 if 0 is no answer"
+    for table, is_asked in ((votes, True), (votes.assign(d=rng.integers(1, 5, 60)), False), (votes.abs(), False)):
+        table.to_csv("t.csv", index=False)
+        assert (asked in " ".join(bayesmrf("columns", "t.csv")[1].split())) == is_asked

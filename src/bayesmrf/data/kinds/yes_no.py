@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import DataError, argument
+from ...errors import DataError, argument, in_python, missing_code
 from ...names import digits, listed, quoted
 from ..alphabet import ORDERS, check_order
 from ..cells import CODED, is_missing, is_number, missing_cells, place_of, present, refuse_missing, stripped, to_numbers
@@ -145,6 +146,17 @@ def to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool, ordin
     raise DataError(f"{_X} must have one coding, but 0/1 and -1/+1 are mixed ({int(zeros.sum())} zeros, the first in "
                     f"{place_of(zeros, labels)}, and {int(minus.sum())} values -1); use one coding, and replace 0 or "
                     f"-1 by NaN if it means a missing value{or_else}.")  # fmt: skip
+
+
+def problems_of_signs(columns: Sequence[Column]) -> list[str]:
+    """Ask what 0 means in a table of -1, 0 and 1 alone, such as one of roll calls."""
+    signs = [c for c in columns if set(c.labels) <= {"-1", "0", "1"} and len(c.labels) > 1]
+    three = next((c for c in signs if len(c.labels) == 3), None)
+    if three is None or len(signs) < sum(len(c.labels) > 1 for c in columns):
+        return []
+    ordinal = in_python("model='ordinal'", "--model ordinal")
+    return [f"columns such as {quoted(three.name)} have the values -1, 0 and 1; {missing_code('0')} if 0 is no answer, "
+            f"such as an absence from a vote, or {ordinal} if they are levels in order"]  # fmt: skip
 
 
 def of_bits(content: Values) -> Column:
