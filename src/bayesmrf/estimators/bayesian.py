@@ -119,6 +119,8 @@ or callable
     edges_ : (n_edges, 2) int array
     feature_names_ : (n_features,) array of str
         Names of ``theta_``: ``u-v`` for an edge, ``u`` for a node.
+    graph_ : networkx.Graph
+        Edges carry ``weight``, nodes ``bias``.
 
     Examples
     --------
@@ -130,8 +132,6 @@ or callable
     parameter excludes_zero  mean
           B-C           yes  -2.8
           A-C           yes   0.5
-    graph_ : networkx.Graph
-        Edges carry ``weight``, nodes ``bias``.
     """
 
     _readers = {  # noqa: RUF012

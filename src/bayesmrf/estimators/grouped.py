@@ -157,6 +157,9 @@ class GroupedMRF(GroupedParameters, Posterior):
     edges_ : (n_edges, 2) int array
     feature_names_ : (n_features,) array of str
         Names of ``theta_``: ``u-v`` for an edge, ``u`` for a node.
+    graph_ : networkx.Graph
+        Edges (with a spike, those with inclusion above 0.5) carry ``weight``, ``agreement``, ``group`` and, with a
+        spike, ``inclusion``; nodes carry ``bias`` and ``group`` where they have them.
 
     Examples
     --------
@@ -169,9 +172,6 @@ class GroupedMRF(GroupedParameters, Posterior):
          1    11
          2     3
          3     1
-    graph_ : networkx.Graph
-        Edges (with a spike, those with inclusion above 0.5) carry ``weight``, ``agreement``, ``group`` and, with a
-        spike, ``inclusion``; nodes carry ``bias`` and ``group`` where they have them.
     """
 
     _readers = {  # noqa: RUF012
