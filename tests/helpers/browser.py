@@ -22,3 +22,13 @@ def unfold(page):
     """Open all that is folded; tables in it get their buttons."""
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     page.wait_for_timeout(200)
+
+
+def texts_when(page, cells, is_right):
+    """The texts of cells once they are as they should be, or after five seconds."""
+    for _ in range(50):
+        texts = cells.all_inner_texts()
+        if is_right(texts):
+            break
+        page.wait_for_timeout(100)
+    return texts

@@ -199,7 +199,7 @@ def test_command(bayesmrf, answers, folder):
     direct = GroupedMRF(prior=DirichletProcess(base=Normal(0.5)), **SHORT).fit(answers)
     np.testing.assert_array_equal(tree["posterior"]["theta"], direct.posterior_["posterior"]["theta"])
     assert bayesmrf("report", "answers_run")[0] == 0
-    page = (folder / "report.html").read_text()
+    page = (folder / "answers_run.html").read_text()
     assert "The agreement of ordered categories is" in page
     assert "A threshold is the log odds of its category against the lowest" in page
     assert "field h" not in page

@@ -134,7 +134,7 @@ def test_the_shell(bayesmrf, tmp_path, answers):
     assert code == 0, error
     assert "pairs are included" in shown or "pairs is included" in shown
     assert bayesmrf("report", "answers_run")[0] == 0
-    assert "Laplace(0, 0.7)" in (tmp_path / "report.html").read_text()
+    assert "Laplace(0, 0.7)" in (tmp_path / "answers_run.html").read_text()
     with pytest.raises(OptionError, match="file that exists"):
         read_slab("nothing.py:laplace:1")
 

@@ -488,7 +488,7 @@ def test_the_command_shows_writes_and_takes_columns(bayesmrf, folder, rng):
     assert "ill: yes/no, yes < no" in out
     assert "sex: nominal, f | m; m counts as yes" in out
     assert bayesmrf("report", "t_run")[0] == 0
-    assert "sad, tired: ordered, never &lt; sometimes" in (folder / "report.html").read_text()
+    assert "sad, tired: ordered, never &lt; sometimes" in (folder / "t_run.html").read_text()
     stored = load("t_run")
     assert stored.columns_.set_index("name").loc["ill", ["levels", "counts"]].tolist()[0] == "yes < no"
     asked = "--cut", "age:3", "--nominal", "sex", "--reverse", "ill"

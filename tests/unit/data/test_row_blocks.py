@@ -169,7 +169,7 @@ def test_churches_are_said_in_the_shell_and_the_report(tables, bayesmrf, folder)
     assert "q1 – q3 0.18 (standard error 0.13) instead of 0.80" in said
     assert "q2 – q3 -0.30" in said
     assert bayesmrf("report", "churches_run")[0] == 0
-    assert "6 log odds ratios have another sign" in " ".join((folder / "report.html").read_text().split())
+    assert "6 log odds ratios have another sign" in " ".join((folder / "churches_run.html").read_text().split())
 
 
 def test_churches_are_said_of_the_index(churches):

@@ -204,7 +204,7 @@ def test_a_real_panel_says_so_in_its_report(data_folder, bayesmrf, folder):
     assert (code, "'id' looks like an identifier with 4 rows each" in err) == (2, True)
     assert bayesmrf("structure", path, "--drop", "id", "--n-draws", 20, "--seed", 1)[0] == 0
     assert bayesmrf("report", "wheeze_run")[0] == 0
-    page = " ".join((folder / "report.html").read_text().split())
+    page = " ".join((folder / "wheeze_run.html").read_text().split())
     assert "Dependent rows: rows with the same &#x27;id&#x27; are alike" in page.replace("&#39;", "&#x27;")
     assert "up to 1.4 times as large (wheeze – smoker)" in page
     with pytest.warns(DependentRowsWarning, match=r"'age' counts up are alike.* up to 1.4 times"):

@@ -196,7 +196,7 @@ def test_command_and_page_of_tables_with_grouped_fields(rng, bayesmrf, folder):
     assert (code, err) == (0, "")
     assert "relative to all pairs with low" in " ".join(out.split())
     assert bayesmrf("report", "answers_run")[0] == 0
-    assert "n0=mid" in (folder / "report.html").read_text()
+    assert "n0=mid" in (folder / "answers_run.html").read_text()
 
 
 @pytest.mark.parametrize("name", ["potts", "symmetric"])
@@ -213,7 +213,7 @@ def test_command_and_page(name, rng, bayesmrf, folder):
     assert ("Log potentials of the groups" in said) == (name == "symmetric")
     assert ("mid, top" in said) == (name == "symmetric")
     assert bayesmrf("report", "answers_run")[0] == 0
-    page = (folder / "report.html").read_text()
+    page = (folder / "answers_run.html").read_text()
     assert ("relative to all pairs with low, which have log potential 0" in page) == (name == "symmetric")
     assert "n0=mid" in page
     assert "is its log odds against low" in page

@@ -20,7 +20,7 @@ FACE = {
     "load": ["path"],
     "table": ["name", "probability", "edge"],
     "plot": ["kind", "path", "options"],
-    "report": ["path", "overwrite", "to"],
+    "report": ["path", "overwrite", "to", "nodes"],
     "methods_text": [],
     "export": ["out", "to", "overwrite", "spreadsheet_safe"],
     "interval": ["probability"],

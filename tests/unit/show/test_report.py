@@ -19,7 +19,7 @@ from bayesmrf.answers.run.shown import MOST_MISSING
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators import LabelFieldMRF
 from bayesmrf.results.summary import GroupedSummary, ParameterSummary
-from tests.helpers.browser import in_a_browser, opened, unfold
+from tests.helpers.browser import in_a_browser, opened, texts_when, unfold
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree, structure_tree
 
 VOID = {"meta", "link", "img", "br", "input"}
@@ -277,7 +277,8 @@ def test_browser_sorts_the_parameters(rng, tmp_path, browser):
     unfold(page)
     table = page.locator("table.sortable", has=page.locator("th", has_text="parameter")).first
     table.locator("th").nth(3).click()
-    means = [float(text) for text in table.locator("tbody td:nth-child(4)").all_inner_texts()]
+    cells = table.locator("tbody td:nth-child(4)")
+    means = [float(text) for text in texts_when(page, cells, lambda texts: texts == sorted(texts, key=float))]
     assert said == []
     assert means == sorted(means)
     assert len(means) == 10

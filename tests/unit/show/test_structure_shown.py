@@ -19,7 +19,7 @@ from bayesmrf.methods import EDGES
 from bayesmrf.results.summary import StructureSummary, summarise
 from bayesmrf.show import page, style
 from bayesmrf.show.tables import ENDS, FACTOR, WORD, Column, Listing, Table, number
-from tests.helpers.browser import in_a_browser, opened, unfold
+from tests.helpers.browser import in_a_browser, opened, texts_when, unfold
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree, structure_tree
 from tests.unit.show.test_report import Page
 
@@ -337,9 +337,13 @@ def test_browser_sorts_the_edges(rng, tmp_path, browser):
     unfold(shown)
     table = shown.locator("table.sortable", has=shown.locator("th", has_text="one end")).first
     table.locator("th").nth(3).click()
-    texts = table.locator("tbody td:nth-child(4)").all_inner_texts()
+
+    def numbers(texts):
+        return [float(text.strip("†")) for text in texts if text != "–"]
+
+    cells = table.locator("tbody td:nth-child(4)")
+    weights = numbers(texts_when(shown, cells, lambda texts: numbers(texts) == sorted(numbers(texts))))
     assert said == []
-    weights = [float(text.strip("†")) for text in texts if text != "–"]
     assert weights == sorted(weights)
     assert min(weights) < 0 < max(weights)
     shown.close()
@@ -352,7 +356,8 @@ def test_browser_sorts_bounds_by_their_size(tmp_path, browser):
     shown, said = opened(browser, page.write_page(tmp_path / "t.html", "t", "t", [("t", table)]))
     shown.locator("th").first.click()
     assert said == []
-    assert shown.locator("tbody td").all_inner_texts() == ["< 10^-4", "< 0.02", "0.13", "12.0", "1,853", "> 10^4"]
+    wanted = ["< 10^-4", "< 0.02", "0.13", "12.0", "1,853", "> 10^4"]
+    assert texts_when(shown, shown.locator("tbody td"), lambda texts: texts == wanted) == wanted
     shown.close()
 
 
