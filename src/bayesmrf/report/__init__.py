@@ -15,6 +15,7 @@ from ..answers.run.shown import verdict
 from ..answers.study.shown import write_calibration, write_plan
 from ..declare.option import named
 from ..declare.rule import choice
+from ..errors import OptionError
 from ..results.summary import AnySummary, summarise
 from ..runs.sealed import as_written
 from ..show.figures import data_names
@@ -73,6 +74,8 @@ def write_report(
         If ``to`` is none of these, Word files cannot be written, or ``nodes`` is no table of the nodes of the result.
     """
     choice("html", *SUFFIXES).check("to", to)
+    if nodes is not None and to != "html":
+        raise OptionError(option="nodes", got=nodes, expected="omitted, as text for a paper does not use it")
     out = check_out(out, overwrite)
     from_disk = isinstance(tree, str | PathLike)
     posterior = results.posterior_of(tree)
@@ -100,8 +103,8 @@ def headed(summary: AnySummary, nodes: Any = None) -> tuple[list[Section], list[
     view = network_view(summary, nodes) if can_explore(summary) else ""
     report = "".join(map(paragraph, paragraphs(summary)))
     front = [(title, verdict(summary) + view + answer), ("How to report this result", report)]
-    if (found := main_rows(summary, _FIRST)) is not None:
-        made, heads, cells = found
+    if (main := main_rows(summary, _FIRST)) is not None:
+        made, heads, cells = main
         certain = "most certain" if summary.spike and made.name != "groups" else "first"
         title = f"The {len(cells)} {certain} {_NAMES.get(made.name, made.name)}"
         front.insert(1, (title, table(heads, cells) + paragraph(made.note)))

@@ -48,10 +48,10 @@ def write_manuscript(s: Summary, out: Path, to: str) -> Path:
 
 def _table(s: Summary) -> tuple[list[str], list[list[str]], str]:
     """Return heads, cells and note of the main table of a result: its first rows."""
-    found = main_rows(s, _MOST)
-    if found is None:
+    main = main_rows(s, _MOST)
+    if main is None:
         return [], [], ""
-    made, heads, cells = found
+    made, heads, cells = main
     more = f" The first {_MOST:,} of {len(made.frame):,} rows." if len(made.frame) > _MOST else ""
     return heads, [[shown(cell, None) for cell in row] for row in cells], f"{made.note}{more}"
 

@@ -28,8 +28,8 @@ def fragment(tree: Any) -> str:
     """Return HTML without scripts about a posterior, an xarray.DataTree."""
     s = summarise(tree)
     headline = f"<p><strong>{escape(s.headline)}.</strong></p>" if s.headline else ""
-    found = main_rows(s, _ROWS)
-    rows = "" if found is None else table(*found[1:])
+    main = main_rows(s, _ROWS)
+    rows = "" if main is None else table(*main[1:])
     parts = headline, paragraph(s.data_sentence), verdict(s), rows, _network(s, tree)
     return f'<div class="bayesmrf">{_STYLE}{"".join(parts)}</div>'
 

@@ -110,7 +110,8 @@ def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, evidence: Evidence |
                 # Under a sparse prior the factor of an edge without evidence has few draws, or none, in any run.
                 far = is_uncertain(evidence)[known] & (share >= IN_DOUBT[0])
                 largest = np.nanmax(evidence.error[known][far], initial=0.0)
-                wanted = np.nan_to_num(evidence.error[known] / FACTOR_ERROR, nan=_FEW_TIMES, posinf=_FEW_TIMES) ** 2
+                squares = (evidence.error[known] / FACTOR_ERROR) ** 2
+                wanted = np.where(np.isfinite(squares), squares, _FEW_TIMES)
                 times = np.maximum(times, np.where(far, wanted, 0.0))
                 marks[f"error of log10 Bayes factors up to {largest:.3f}, recommended {FACTOR_ERROR}"] = far
         marked = np.any(list(marks.values()), axis=0)

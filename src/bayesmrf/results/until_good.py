@@ -54,15 +54,16 @@ def outlook(tree: xr.DataTree, add_evidence: Callable[[xr.DataTree], None] | Non
     """
     if invalid := invalid_values(tree):
         return Outlook(invalid)
-    found = _outlook(tree, evidence_of(tree))
-    if not found.short and add_evidence is not None:
+    at_first = _outlook(tree, evidence_of(tree))
+    if not at_first.short and add_evidence is not None:
         add_evidence(tree)
-        found = _outlook(tree, evidence_of(tree))
-    return found
+        return _outlook(tree, evidence_of(tree))
+    return at_first
 
 
 def _outlook(tree: xr.DataTree, evidence: Evidence | None) -> Outlook:
-    said, n_chains = [what for what in (never_moved(tree), disagreement(tree, evidence)) if what], _n_chains(tree)
+    said = [what for what in (never_moved(tree), disagreement(tree, evidence)) if what]
+    n_chains = int(tree["posterior"].sizes["chain"])
     table = of_edges(tree, evidence)
     judged = table[table["judged"]].dropna(subset=["ess_bulk"])
     if judged.empty:
@@ -73,10 +74,6 @@ def _outlook(tree: xr.DataTree, evidence: Evidence | None) -> Outlook:
     worst = str(judged.index[int(times.argmax())]) if times.max() > of_marks else "Monte Carlo errors of edges"
     short = "; ".join([*said, marked] if marked else said)
     return Outlook(short, float((times <= 1).mean()), worst, max(of_marks, float(times.max())))
-
-
-def _n_chains(tree: xr.DataTree) -> int:
-    return int(tree["posterior"].sizes["chain"])
 
 
 def tell_if_short(draws: Draws) -> None:

@@ -113,13 +113,13 @@ def _kept(s: Any) -> np.ndarray:
 
 def _groups(s: Any, nodes: pd.DataFrame | None) -> dict[str, list[str | None]]:
     """Return the group of each node by each column that has any."""
-    names, found = data_names(s), dict[str, list[str | None]]()
+    names, groups = data_names(s), dict[str, list[str | None]]()
     if s.communities is not None:
-        found[_COMMUNITY] = [str(k) for k in s.communities.allocation]
+        groups[_COMMUNITY] = [str(k) for k in s.communities.allocation]
     for column, values in () if nodes is None else nodes.items():
         of_node = values.dropna().astype(str).to_dict()
-        found[str(column)] = [shown(of_node[name], None) if name in of_node else None for name in names]
-    return found
+        groups[str(column)] = [shown(of_node[name], None) if name in of_node else None for name in names]
+    return groups
 
 
 def _wording(s: Any) -> list[str]:
@@ -140,7 +140,7 @@ def _data(s: Any, kept: np.ndarray, groups: dict[str, list[str | None]]) -> dict
     place = place * _WIDTH * max(1.0, np.sqrt(n / 30)) / extent
     place = spread(place, _APART) if n <= _MOST_SPREAD else place
     left = s.n_edges - len(kept)
-    found: dict[str, Any] = {
+    data: dict[str, Any] = {
         "names": [shown(name, None) for name in s.names],
         "texts": _wording(s),
         "x": np.round(place[:, 0], 1).tolist(),
@@ -166,7 +166,7 @@ def _data(s: Any, kept: np.ndarray, groups: dict[str, list[str | None]]) -> dict
         "evidence": None,
         "isExcluded": [False] * len(kept),
     }
-    return found | (_evidence(s, kept) if _has_evidence(s) else {})
+    return data | (_evidence(s, kept) if _has_evidence(s) else {})
 
 
 def _evidence(s: Any, kept: np.ndarray) -> dict[str, Any]:

@@ -190,6 +190,8 @@ def test_tables_of_nodes_that_are_none_are_refused(fit, tmp_path):
     twice = pd.DataFrame({"region": ["l", "r"]}, index=["a & b", "a & b"])
     with pytest.raises(DataError, match="has 2 rows; give each node one row"):
         write_report(fit, tmp_path / "r.html", nodes=twice)
+    with pytest.raises(OptionError, match="nodes must be omitted, as text for a paper does not use it"):
+        write_report(fit, tmp_path / "r.txt", to="text", nodes=pd.DataFrame({"region": ["a"]}, index=["a & b"]))
     (tmp_path / "n.csv").write_text("node,region\na & b,left,more\n")
     with pytest.raises(DataError, match="has 2 columns, row 1 has 3"):
         write_report(fit, tmp_path / "r.html", nodes=tmp_path / "n.csv")

@@ -205,10 +205,7 @@ def section(s: StructureSummary) -> list[Section]:
     table = edges(s)
     return [
         ("Which edges exist", numbers(s) + _network(s)),
-        (
-            "Probability of each edge",
-            inclusion_part(s, "and the slab scale is the scale of the prior of their weights"),
-        ),
+        ("Probability of each edge", inclusion_part(s, _SCALE)),
         ("Edges", paragraph(table.note) + listed(table)),
         *section_of(log_odds, "Log odds of categories", s),
         *section_of(nodes, nodes_title(s), s),
