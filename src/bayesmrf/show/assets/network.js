@@ -36,12 +36,14 @@ for (const box of document.querySelectorAll(".network")) {
   const style = () => [
     { selector: "node", style: {
       label: "data(label)", "font-size": data.font / scale, color: ink("--ink"), width: data.size / scale, height: data.size / scale,
-      "text-valign": "top", "text-margin-y": -2, "text-outline-color": ink("--card"), "text-outline-width": 2 / scale,
+      "text-valign": data.directed ? "center" : "top", "text-halign": data.directed ? "left" : "center", // beside arrows
+      "text-margin-y": data.directed ? 0 : -2 / scale, "text-margin-x": data.directed ? -4 / scale : 0, "text-outline-color": ink("--card"), "text-outline-width": 2 / scale,
       "min-zoomed-font-size": 6, "text-wrap": "ellipsis", "text-max-width": `${140 / scale}px`,
       "background-color": (node) => nodeColour(node.data("k")), "border-width": 1.2 / scale, "border-color": ink("--ink") } },
     { selector: "edge", style: {
-      "curve-style": data.directed ? "bezier" : "straight", "loop-direction": "0deg", opacity: 0.85,
-      "target-arrow-shape": data.directed ? "triangle" : "none", "arrow-scale": 0.8,
+      "curve-style": data.directed ? "bezier" : "straight", "loop-direction": "180deg", "loop-sweep": "-60deg",
+      "control-point-step-size": 34 / scale, opacity: 0.85, // loops are below nodes, labels beside them
+      "target-arrow-shape": data.directed ? "triangle" : "none", "arrow-scale": 1.4,
       "target-arrow-color": (edge) => shade(edge.data("e")), "line-color": (edge) => shade(edge.data("e")),
       "line-style": (edge) => (isDashed(edge.data("e")) ? "dashed" : "solid"), "line-dash-pattern": [5 / scale, 3 / scale],
       width: (edge) => (coloured === "evidence" ? data.evidence[edge.data("e")].width : 0.8 + 5 * size(edge.data("e")) / top) / scale } },
