@@ -123,9 +123,10 @@ def report(
     from ..report.manuscript import SUFFIXES
 
     out = out or Path(f"{run.stem}{SUFFIXES.get(to, '.html')}")
-    with announced("writing the report", True):
+    with announced("writing the report", True) as work:
         page = write_report(finished(run), out, overwrite, to, nodes)
-    new_console().print(f"The report is {page}", soft_wrap=True)
+    took = f" ({work.took()})" if work.took() else ""
+    new_console().print(f"The report is {page}{took}", soft_wrap=True)
 
 
 @app.command()

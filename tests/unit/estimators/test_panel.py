@@ -190,6 +190,8 @@ def test_lagged_edges_are_found_with_their_direction(fitted):
     assert fitted.lagged_graph_.edges["c", "b"]["weight"] < 0
     assert not fitted.within_inclusion_.any()
     assert fitted.table("lagged").iloc[0]["inclusion"] == fitted.lagged_inclusion_.max()
+    np.testing.assert_array_equal(fitted.matrix(), fitted.lagged_inclusion_)
+    assert fitted.matrix("weight").loc["c", "b"] < 0
 
 
 def test_without_a_spike_weights_are_those_of_logistic_regressions(rng):
