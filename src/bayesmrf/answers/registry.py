@@ -142,7 +142,7 @@ def matrix_of(result: Any, column: str) -> pd.DataFrame:
     name = _main_table(tables)
     frame = pd.DataFrame() if name is None else tables[name](s).frame
     ends = next((ends for ends in _ENDS if {*ends} <= {*frame.columns}), None)
-    if ends is None or column not in {*frame.columns} - {*ends}:
+    if ends is None or not isinstance(column, str) or column not in {*frame.columns} - {*ends}:
         known = [] if ends is None else [c for c in frame.columns if c not in ends]
         expected = f"a column of the table {name}: {', '.join(map(quoted, known))}" if known else "a result about pairs"
         raise OptionError(option="column", got=column, expected=expected)
