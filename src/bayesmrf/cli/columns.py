@@ -62,7 +62,7 @@ def columns(
         console.print(f"The table is in {out}; other commands take it, edited, with --columns {out}", soft_wrap=True)
     is_given = column_flags.asked.columns is not None
     for problem in [*problems_of(book), *problems_of_signs(book.columns), *_of_values(raw, book, is_given)]:
-        console.print(f"To answer before a run: {said(problem, common.spoken)}.", soft_wrap=True)
+        console.print(f"Please decide: {said(problem, common.spoken)}.", soft_wrap=True)
 
 
 def _of_values(table: pd.DataFrame, book: Codebook, is_given: bool) -> list[str]:
