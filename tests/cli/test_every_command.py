@@ -30,7 +30,7 @@ MADE = {
     "panel": ["waves.csv", "--person", "person", "--wave", "wave"],
     "evidence": ["answers.csv", "--drop", "by", "--compare", "independent,complete"],
 }
-NO_RUN = {"demo", "columns"}  # a page, and a codebook
+NO_RUN = {"demo", "columns", "doctor"}  # a page, a codebook, and facts
 STUDY = ["--n", "60", "--replicates", "1", "--n-jobs", "1", "--out", "new"]
 NEW_FIGURE = "new.svg"
 READ = {

@@ -43,7 +43,7 @@ class Commands(TyperGroup):
         """Return the name of a command, the command with all its flags, and its arguments."""
         name, subcommand, rest = super().resolve_command(ctx, args)
         table = next(filter(os.path.isfile, rest), None) if name in COMMANDS else None
-        if table is not None:
+        if table is not None and not ctx.resilient_parsing:  # that of completion
             say_at_once(f"reading {Path(table).name}", not {"--quiet", "-q", "--help"}.isdisjoint(rest))
         return name, whole(name) if name in COMMANDS else subcommand, rest
 
@@ -59,7 +59,6 @@ app = typer.Typer(
     cls=Commands,
     help="Bayesian learning in Markov random fields: which edges of a network exist, which share a parameter, what it "
     "is, in which of them groups of people differ, what follows what in time, and how models compare.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -95,6 +94,20 @@ for function in COMMANDS.values():
     app.command()(function)
 for function in (plot, collect, plan, calibrate):
     app.command()(function)
+
+
+@app.command()
+def doctor() -> None:
+    """Show versions, processors, memory and the folder of machine code, and check answers that are known.
+
+    The exit code is 1 if one of the answers is wrong.
+    """
+    say_at_once("looking at the installation")
+    from ..doctor import examine
+
+    console = new_console()
+    if not examine(lambda text: console.print(text, soft_wrap=True, markup=False, highlight=False)):
+        raise typer.Exit(1)
 
 
 @app.command()
