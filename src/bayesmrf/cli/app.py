@@ -23,6 +23,7 @@ from .evidence import evidence
 from .field_flags import flag
 from .flags import command
 from .groups import groups
+from .other_programs import bgms
 from .panel import panel
 from .plot_figure import plot
 from .posterior import posterior
@@ -92,7 +93,7 @@ def demo(
 
 for function in COMMANDS.values():
     app.command()(function)
-for function in (plot, collect, plan, calibrate):
+for function in (plot, bgms, collect, plan, calibrate):
     app.command()(function)
 
 
