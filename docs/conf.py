@@ -28,7 +28,6 @@ autodoc_preserve_defaults = True
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
-python_maximum_signature_line_length = 100
 
 html_theme = "furo"
 html_title = "bayesmrf"
@@ -47,7 +46,16 @@ def begin_at_the_index(app, error):
         (Path(app.outdir) / "index.html").write_text(text.format(f"{root_doc}.html"), encoding="utf-8")
 
 
+def finish_page(app, pagename, templatename, context, doctree):
+    """Let screen readers know the level of captions, and keyboards scroll wide blocks of code and tables."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+    body = context.get("body", "").replace("<pre>", '<pre tabindex="0">')
+    context["body"] = body.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
+
+
 def setup(app):
     """Make the pages of the reference before Sphinx looks for pages."""
     app.connect("config-inited", lambda *_: make_reference.write())
+    app.connect("html-page-context", finish_page, priority=900)  # after the theme
     app.connect("build-finished", begin_at_the_index)

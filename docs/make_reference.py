@@ -108,7 +108,7 @@ def directive(name: str, value: Any, module: str) -> list[str]:
     is_error = issubclass(value, Exception)
     more = [] if is_error else MEMBERS
     more += ["   :no-index:"] if (module, name) in TWICE else []
-    return [*lines, f".. autoclass:: {name}", *more, *example(name)]
+    return [*lines, f".. autoclass:: {name}{make_api.signature(value)}", *more, *example(name)]
 
 
 def one_name(name: str) -> str:
@@ -160,7 +160,8 @@ def _option(option: Any) -> Iterator[str]:
 
 def _prose(text: str | None) -> str:
     """Return the text of a help message in Markdown."""
-    return re.sub(r"([*<>_\[\]$])", r"\\\1", " ".join((text or "").split()))
+    plain = re.sub(r"\[dim\]\\?\[default: (.*?)\]\[/dim\]", r"Default: \1.", " ".join((text or "").split()))
+    return re.sub(r"([*<>_\[\]$])", r"\\\1", plain)
 
 
 def parts() -> Iterator[tuple[str, str]]:
