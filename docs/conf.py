@@ -14,7 +14,14 @@ author = copyright = "The bayesmrf developers"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx_copybutton"]
 # Pages link to files outside docs/, such as the benchmarks: so the root of the repository is the folder of sources.
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "docs/**.rst", "*.md", "benchmarks/README.md", "papers/README.md", "papers/*/README.md"]
+include_patterns = [
+    "docs/**.md",
+    "docs/**.rst",
+    "*.md",
+    "benchmarks/README.md",
+    "papers/README.md",
+    "papers/*/README.md",
+]
 exclude_patterns = ["README.md", "build", ".[a-z]*", "src", "tests", "findings"]
 suppress_warnings = ["ref.python"]  # words of docstrings that several classes have
 

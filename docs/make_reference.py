@@ -1,8 +1,8 @@
 """Write the pages of the reference into docs/reference/, from the docstrings and the options of the package.
 
-docs/conf.py does so at the beginning of each build of the site. Estimators and functions of `bayesmrf` have a page each; what else
-users import has a page for each module; parts for extensions are listed by docs/make_api.py. One page has every option
-of every command.
+docs/conf.py does so at the beginning of each build of the site. Estimators and functions of `bayesmrf` have a page
+each; what else users import has a page for each module; parts for extensions are listed by docs/make_api.py. One page
+has every option of every command.
 """
 
 from __future__ import annotations
@@ -18,17 +18,20 @@ from typing import Any
 
 import typer
 
-from bayesmrf import methods
 from bayesmrf.cli import app
 from bayesmrf.declare.registries import Registry
 from docs import make_api
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "reference"
-ESTIMATORS = ("SpikeSlabMRF CompareMRF PanelMRF GroupedMRF BayesianMRF LabelFieldMRF MaximumLikelihoodMRF RBM").split()
-FUNCTIONS = (
-    "load save export write_report plan calibrate log_evidence compare_evidence support Checkpoint Evidence"
-).split()
+ESTIMATORS = [
+    "SpikeSlabMRF", "CompareMRF", "PanelMRF", "GroupedMRF", "BayesianMRF", "LabelFieldMRF", "MaximumLikelihoodMRF",
+    "RBM",
+]  # fmt: skip
+FUNCTIONS = [
+    "load", "save", "export", "write_report", "plan", "calibrate", "log_evidence", "compare_evidence", "support",
+    "Checkpoint", "Evidence",
+]  # fmt: skip
 MODULES = {  # what else users import
     "methods": "Methods of edges, groups and parameters",
     "families": "Models",

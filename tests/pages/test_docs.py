@@ -218,7 +218,7 @@ def test_links_lead_somewhere():
 
 
 def test_readme_is_short():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 110
 
 
 def test_citation_names_this_version():
