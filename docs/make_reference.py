@@ -66,9 +66,12 @@ model as a text stands for its default options. The options of such an object ar
 
 @cache
 def blocks() -> list[tuple[Path, str]]:
-    """Return the Python blocks of the pages that users read, which the tests run."""
+    """Return the Python blocks of pages, which the tests run."""
     pages = [p for folder in ("start", "questions", "") for p in sorted((DOCS / folder).glob("*.md"))]
-    return [(page, text) for page in pages for text in BLOCK.findall(page.read_text(encoding="utf-8"))]
+    pages.append(DOCS / "notes" / "small_examples.md")
+    found = [(page, text) for page in pages for text in BLOCK.findall(page.read_text(encoding="utf-8"))]
+    scripts = sorted((DOCS / "gallery").glob("*.py"))
+    return found + [(DOCS / "gallery.md", script.read_text(encoding="utf-8")) for script in scripts]
 
 
 def example(name: str) -> list[str]:
