@@ -35,6 +35,12 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation site."""
+    session.run("python", "docs/build.py", *session.posargs, external=True)
+
+
+@nox.session
 def release(session: nox.Session) -> None:
     """Run what is long, before a release."""
     session.run("pytest", "-m", "calibration", *session.posargs, external=True)

@@ -1,4 +1,4 @@
-"""Counts of what makes the sources hard to live in, by the syntax tree alone: see docs/architecture.md, "Budgets".
+"""Counts of what makes the sources hard to live in, by the syntax tree alone ("Budgets", docs/notes/architecture.md).
 
 `counts` returns a number for each rule, `code_lines` those of each room; tests/lint/test_budgets.py compares them with
 tests/lint/budgets.toml, and ``python benchmarks/structure.py house`` prints them next to those of another version.

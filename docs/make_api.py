@@ -1,4 +1,4 @@
-"""Make docs/api.md, the public names, and docs/files.md, the files, from the docstrings and options of the package.
+"""Make docs/notes/files.md, a line for each file, and entries of public names for the reference of the site.
 
     python docs/make_api.py
 
@@ -28,19 +28,8 @@ from bayesmrf.errors import said
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "bayesmrf"
-API, FILES = ROOT / "docs" / "api.md", ROOT / "docs" / "files.md"
+FILES = ROOT / "docs" / "notes" / "files.md"
 
-INTRODUCTION = """\
-Made from the docstrings and the options of the package by `docs/make_api.py`. A name has its arguments and their
-defaults; an option has its legal values, which are checked before any work, and its description. Booleans are no
-integers, numpy's scalars are as good as Python's, and NaN and infinities are never legal. `help(name)` shows types,
-shapes, formulas with their sources, and the errors raised.
-
-The name of a method, kernel, engine or model as a text stands for its default options. The options of such an object
-are parameters of the estimator, too: `est.set_params(method="particle", method__n_particles=4096)`.
-
-The command line is documented by `bayesmrf --help`; each file of the package by [files.md](files.md).
-"""
 BRIEF = ("bayesmrf.results.summary", "bayesmrf.errors")  # whose methods are not listed
 # What a user imports, then the parts for programs and kernels of one's own.
 SECTIONS = {
@@ -197,24 +186,19 @@ def entry(name: str, value: Any, listed: set[Any]) -> Iterator[str]:
             yield from methods(value, listed)
 
 
-def api() -> str:
-    """Return the text of docs/api.md."""
-    found = modules()
-    listed = {value for module in found.values() for value in members(module).values() if isinstance(value, type)}
-    lines = ["# Public names", "", INTRODUCTION, "## From `bayesmrf`", "", "These are imported on first use.", ""]
-    package = found.pop("bayesmrf")
-    lines += [f"* `{name}`: {sentence(getattr(package, name).__doc__)}" for name in package.__all__]
-    for title, names in SECTIONS.items():
-        lines += ["", f"## {title}"]
-        for name in names.split():
-            module = found[f"bayesmrf.{name}"]
-            lines += ["", f"### `{module.__name__}`", "", sentence(module.__doc__), ""]
-            lines += [line for member, value in members(module).items() for line in entry(member, value, listed)]
+def section(module: ModuleType, listed: set[Any]) -> list[str]:
+    """Return the lines of one module."""
+    entries = [line for name, value in members(module).items() for line in entry(name, value, listed)]
+    return ["", f"## `{module.__name__}`", "", sentence(module.__doc__), "", *entries]
+
+
+def as_page(lines: list[str]) -> str:
+    """Return lines as a page, with the formulas of docstrings in Markdown."""
     return re.sub(":math:`([^`]*)`", r"$\1$", "\n".join(lines)) + "\n"
 
 
 def files() -> str:
-    """Return the text of docs/files.md."""
+    """Return the text of docs/notes/files.md."""
     lines = ["# Files", "", "Made by `docs/make_api.py` from the first sentences of the files in `src/bayesmrf/`."]
     folder = None
     for path in sorted(SOURCE.rglob("*.py"), key=lambda p: (p.parent, p.name != "__init__.py", p.name)):
@@ -225,10 +209,9 @@ def files() -> str:
             title = "The root folder" if inside == "." else f"`{inside}/`"
             lines += ["", f"## {title}", "", text, ""]
         else:
-            lines.append(f"* [{path.name}](../{path.relative_to(ROOT)}): {text}")
+            lines.append(f"* [{path.name}](../../{path.relative_to(ROOT)}): {text}")
     return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    API.write_text(api())
     FILES.write_text(files())

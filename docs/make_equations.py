@@ -1,4 +1,4 @@
-"""Make docs/equations.md: which equation of the four papers is in which file, from docstrings and options.
+"""Make docs/notes/equations.md: which equation of the four papers is in which file, from docstrings and options.
 
     python docs/make_equations.py
 
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "bayesmrf"
-PAGE = ROOT / "docs" / "equations.md"
+PAGE = ROOT / "docs" / "notes" / "equations.md"
 
 LIU_PAGE = "Liu and Page 2013"
 MURRAY_GHAHRAMANI = "Murray and Ghahramani 2004"
@@ -132,11 +132,11 @@ def _docstrings(node: ast.AST, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def page() -> str:
-    """The text of docs/equations.md."""
+    """The text of docs/notes/equations.md."""
     places = defaultdict(list)
     for paper, equation, file, name in citations():
         shown = f"`{name}` in " if name else ""
-        places[paper, equation].append(f"{shown}[{file.removeprefix('src/bayesmrf/')}](../{file})")
+        places[paper, equation].append(f"{shown}[{file.removeprefix('src/bayesmrf/')}](../../{file})")
     lines = [
         "# Equations of the four papers",
         "",

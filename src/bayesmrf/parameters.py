@@ -1,8 +1,8 @@
 """Parameters of the estimators that commands fit, each declared once, at its field.
 
-The estimator inherits the fields. From them follow its check before a fit, the entry in the docstring and in
-docs/api.md, the flag of the command with its help text and the passing-on, and the label in reports. An option with a
-help text has a flag; `bayesmrf --help` reads this module, which imports neither numpy nor an estimator.
+The estimator inherits the fields. From them follow its check before a fit, the entry in the docstring and in the
+reference of the site, the flag of the command with its help text and the passing-on, and the label in reports. An
+option with a help text has a flag; `bayesmrf --help` reads this module, which imports neither numpy nor an estimator.
 """
 
 from __future__ import annotations

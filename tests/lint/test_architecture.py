@@ -1,4 +1,4 @@
-"""The rules of docs/architecture.md that a machine can check."""
+"""The rules of docs/notes/architecture.md that a machine can check."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "bayesmrf"
 PAPERS = ROOT / "papers"
 
 # Layers from the ground up, as the page lists them; a module may import its own layer and those below.
-PAGE = (ROOT / "docs" / "architecture.md").read_text()
+PAGE = (ROOT / "docs" / "notes" / "architecture.md").read_text()
 LAYERS = [set(line.split()[1:]) for line in PAGE.partition("```text\nlayer\n")[2].partition("```")[0].splitlines()]
 LEVEL = {name: i for i, layer in enumerate(LAYERS) for name in layer}
 

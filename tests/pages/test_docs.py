@@ -34,6 +34,7 @@ from tests import ROOT
 from tests.lint.test_architecture import offenders
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [page for page in PAGES if "reference" not in page.parts]  # these are made from docstrings, for the site
 FENCE = re.compile(
     r"^(?P<note><!-- (?:not run: \S[^\n]*|output|file: (?P<file>\S+)) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)^```$",
     re.M | re.S,
@@ -217,7 +218,7 @@ def test_links_lead_somewhere():
 
 
 def test_readme_is_short():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 110
 
 
 def test_citation_names_this_version():
@@ -238,24 +239,14 @@ def test_oldest_versions_are_those_of_the_project():
         assert listed[needed.name].contains(oldest), f"{needed} in tests/oldest_versions.txt"
 
 
-def test_every_page_is_in_the_index():
-    def listed(page, folder):
-        return set(re.findall(rf"\]\({folder}(\w+\.md)", (ROOT / "docs" / page).read_text()))
-
-    assert listed("README.md", "") == {p.name for p in (ROOT / "docs").glob("*.md")} - {"README.md"}
-    notes = {p.name for p in (ROOT / "docs" / "notes").glob("*.md")}
-    assert listed("architecture.md", "notes/") == notes
-
-
 def test_architecture_is_short():
-    assert len((ROOT / "docs" / "architecture.md").read_text().splitlines()) <= 250
+    assert len((ROOT / "docs" / "notes" / "architecture.md").read_text().splitlines()) <= 250
 
 
-# ---- docs/api.md and docs/files.md
+# ---- docs/notes/files.md, and entries of the reference
 
 
 def test_pages_are_made_from_the_docstrings():
-    assert make_api.API.read_text() == make_api.api(), "run: python docs/make_api.py"
     assert make_api.FILES.read_text() == make_api.files(), "run: python docs/make_api.py"
 
 
@@ -278,7 +269,7 @@ def test_entries_have_arguments_options_and_methods():
 
 
 def undocumented(text):
-    """Names that a file imports from bayesmrf and docs/api.md does not have."""
+    """Names that a file imports from bayesmrf and make_api.SECTIONS does not have."""
     modules = make_api.modules()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "bayesmrf":

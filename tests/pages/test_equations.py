@@ -1,4 +1,4 @@
-"""docs/equations.md is made from the docstrings, and has a row for every numbered equation of the four papers."""
+"""docs/notes/equations.md is made from the docstrings, and has a row for every numbered equation of the four papers."""
 
 import ast
 import functools

@@ -22,6 +22,8 @@ class ReversibleJump(Checked):
         With fewer than observations, births of strong edges are rarely accepted. None for the number of observations,
         within 256 and 16,384.
     moments
+        Where moments come from:
+
         * chains: moments are those of the persistent chains, which follow the weights.
         * bank: log Z is that of a bank of states at the mean of the posterior, which pilot runs find
           (`bayesmrf.states.bank`); blocks of births, deaths and swaps by a quadratic surrogate are accepted or rejected

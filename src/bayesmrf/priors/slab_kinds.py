@@ -201,7 +201,7 @@ class _Tapered(Slab):
         return 2 * self.precision + TAPER
 
     def log_constant(self, n: int) -> float:
-        """Return the log density of n parameters at 0, or that of the factor of |d|^k there."""
+        """Return the log density of n parameters at 0, or that of the factor of ``|d|^k`` there."""
         return _log_constant(float(self.scale), n, self.power)
 
     def draw(self, shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:

@@ -64,13 +64,16 @@ def test_the_page_shows_the_table():
 
 
 def shown(table):
-    """A Markdown table for each estimator; what is refused is a dash."""
+    """A Markdown table for each estimator; models with equal cells share a row, and what is refused is a dash."""
     text = ""
     for estimator, part in table.groupby("estimator", sort=False):
         methods = [m for m in part.columns if (part[m] != "").any()]
         text += f"## {estimator}\n\n| model | prior | {' | '.join(methods)} |\n|{' --- |' * (len(methods) + 2)}\n"
+        rows = {}
         for (_, model, prior), row in part.iterrows():
-            cells = ["–" if " must be " in row[m] else row[m] for m in methods]
-            text += f"| {model} | {prior} | {' | '.join(cells)} |\n"
+            cells = " | ".join("–" if " must be " in row[m] else row[m] for m in methods)
+            rows.setdefault((prior, cells), []).append(model)
+        for (prior, cells), models in rows.items():
+            text += f"| {', '.join(models)} | {prior} | {cells} |\n"
         text += "\n"
     return text.rstrip("\n") + "\n"
