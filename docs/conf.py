@@ -6,6 +6,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+from docutils import nodes  # noqa: E402
+from sphinx import addnodes  # noqa: E402
+
 from docs import make_reference  # noqa: E402
 
 project = "bayesmrf"
@@ -61,8 +64,20 @@ def finish_page(app, pagename, templatename, context, doctree):
     context["body"] = body.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
 
 
+def link_names(app, doctree):
+    """Link the first mention of each public name on a page to the reference."""
+    left = {*make_reference.ESTIMATORS, *make_reference.FUNCTIONS}
+    for code in list(doctree.findall(nodes.literal)):
+        name = code.astext()
+        if name in left and not isinstance(code.parent, nodes.reference | nodes.title | addnodes.pending_xref):
+            left.remove(name)
+            link = {"refdomain": "py", "reftype": "obj", "reftarget": f"bayesmrf.{name}", "refdoc": app.env.docname}
+            code.replace_self(addnodes.pending_xref("", code.deepcopy(), refwarn=True, refexplicit=True, **link))
+
+
 def setup(app):
     """Make the pages of the reference before Sphinx looks for pages."""
     app.connect("config-inited", lambda *_: make_reference.write())
+    app.connect("doctree-read", link_names)
     app.connect("html-page-context", finish_page, priority=900)  # after the theme
     app.connect("build-finished", begin_at_the_index)
