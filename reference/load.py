@@ -87,3 +87,26 @@ def case(name: str) -> Case:
         read("models", posterior["model_name"]),
         read("results", posterior["results_name"]),
     )
+
+
+def overview() -> str:
+    """Return the table of cases: parameters, structures, and the largest stated error of each kind."""
+    lines = ["| case | about | parameters | structures | error: inclusion | mean, sd | log evidence |",
+             "| --- | --- | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    for name in names():
+        of = case(name)
+        quantities = of.results["quantities"]
+
+        def largest(*which: str, quantities: dict = quantities) -> str:
+            values = [e for q in which if q in quantities for e in quantities[q]["error"] if e is not None]
+            return f"{max(values):.0e}" if values else ""
+
+        n = len(quantities["structure_probability"]["names"]) if "structure_probability" in quantities else "by item"
+        row = [f"`{name}`", of.posterior["title"], len(of.posterior["parameters"]), n]
+        row += [largest("inclusion"), largest("mean", "sd"), largest("log_evidence")]
+        lines.append("| " + " | ".join(map(str, row)) + " |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(overview())

@@ -11,8 +11,6 @@ import numpy as np
 from energies import ENERGIES, boltzmann
 from numpy.random import default_rng
 
-NORMAL, BETA = "normal", "beta"
-
 
 def normal(scale: float) -> dict:
     """Return a normal law."""
@@ -77,17 +75,18 @@ def two_groups() -> dict:
             "nodes": list("ABC"), "levels": [2, 2, 2], "groups": ["no", "yes"], "patterns": patterns, "counts": counts}  # fmt: skip
 
 
-def waves(name: str, nodes: str, lagged: dict, t: dict, n_people: int, n_waves: int, seed: int) -> dict:
-    """Simulate rows that follow each other, each given the one before."""
+def waves(name: str, nodes: str, lagged: dict, t: dict, n_people: int, n_waves: int, seed: int, spread: float = 0) -> dict:
+    """Simulate rows that follow each other, each given the one before; ``spread`` of intercepts of people."""
     rng, d, rows = default_rng(seed), len(nodes), []
     states = list(itertools.product((0, 1), repeat=d))
     for person in range(n_people):
         x = tuple(int(a) for a in rng.integers(0, 2, d))
+        apart = {i: spread * (2 * a - 1 + rng.normal()) / 2 for i, a in zip(nodes, x, strict=True)} if spread else {}
         for wave in range(n_waves):
             rows.append([person, wave, *x])
             now = dict(t)
             for i in nodes:
-                now[i] = t[i] + sum(lagged.get(f"{j}>{i}", 0.0) * a for j, a in zip(nodes, x, strict=True))
+                now[i] = t[i] + apart.get(i, 0.0) + sum(lagged.get(f"{j}>{i}", 0.0) * a for j, a in zip(nodes, x, strict=True))
             p = np.exp([float(np.ravel(boltzmann(dict(zip(nodes, s, strict=True)), now, {}))[0]) for s in states])
             x = states[rng.choice(len(states), p=p / p.sum())]
     steps: dict = {}
@@ -140,6 +139,7 @@ def data_sets() -> list[dict]:
         two_groups(),
         waves("waves2", "AB", {"A>A": 0.9, "B>B": 0.5, "A>B": 0.7}, {"A-B": 0.6, "A": -0.5, "B": -0.6}, 60, 5, 19),
         waves("waves3", "ABC", {"A>A": 0.8, "A>B": 1.0, "B>C": 0.5}, {"A": -0.4, "B": -0.5, "C": 0.1}, 70, 5, 20),
+        waves("people2", "AB", {"A>A": 0.6, "A>B": 0.8}, {"A": -0.3, "B": -0.4}, 50, 5, 23, spread=1.0),
         table("ring4", "Four yes/no nodes on a ring.", "ABCD", [2] * 4, draw("agreement", list("ABCD"), [2] * 4, ring, 200, 21)),
         table("hidden3", "Three yes/no nodes that depend on one hidden unit.", "ABC", [2] * 3,
               draw("rbm", list("ABC"), [2] * 3, hidden, 30, 22, n_hidden=1)),
@@ -218,4 +218,8 @@ def cases() -> list[dict]:
              {"density": fixed(1.0), "slab": one, "bias": one}, family="rbm", n_hidden=1),
         case("rbm3-0", "hidden3", "No hidden units", "yes-no hidden evidence",
              {"density": fixed(0.0), "slab": one, "bias": one}, family="boltzmann"),
+        case("panel2-own", "people2", "What follows what, and people with own intercepts",
+             "yes-no panel spike-slab own-intercepts",
+             {"density": half, "slab": one, "bias": wide, "intercepts": {"type": "huang-wand", "df": 2, "scale": 1}},
+             family="panel", within=False, intercepts="own"),
     ]  # fmt: skip

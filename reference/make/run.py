@@ -15,6 +15,8 @@ import energies
 import features
 import graded
 import numpy as np
+import people
+import persons
 import points
 import quadrature
 import sampling
@@ -26,6 +28,7 @@ ROOT = Path(__file__).parents[1]
 SIZES = {0: 1, 1: 24, 2: 24, 3: 20, 4: 16, 5: 13, 6: 12, 7: 9, 8: 7, 9: 6, 10: 6, 11: 5, 12: 5}
 N_MACHINE = 15  # points a coordinate for a posterior of several modes
 N_SOBOL = {"rbm": 2**16, "other": 2**13}
+PANEL_EDGES = ["A>A", "A>B", "B>A", "B>B"]
 INTEGRALS: dict[tuple, list] = {}  # of structures that several cases have
 
 
@@ -155,8 +158,33 @@ def second_blocks(label: str, edges: list[str], density: dict, nodes: list[str])
     return {z: value / total for z, value in joint.items()}
 
 
+def own_intercepts(case: dict, data: dict, seed: int) -> tuple[list[str], dict]:
+    """Do what `compute` does for people with intercepts of their own, by two importance samplers."""
+    crowd = people.People(data)
+    names = [*PANEL_EDGES, "A", "B", *people.SCALES, *people.SLOPES]
+    labels, by_structure = [], ([], [])
+    for k, included in enumerate(itertools.product((0, 1), repeat=4)):
+        labels.append("".join(map(str, included)))
+        by_structure[0].append(people.integrate(crowd, included, case["prior"], seed + 100 * k))
+        present = [e for e, y in zip(PANEL_EDGES, included, strict=True) if y]
+        by_structure[1].append(sampling.integrate(persons.Persons(case, data, names, present), 1024, seed + 100 * k))
+        print(labels[-1], [s[-1][0].mean() for s in by_structure], flush=True)
+    half = np.full(len(labels), -4 * np.log(2.0))
+    both = []
+    for listed in by_structure:
+        replicates = [
+            summaries.summarize(labels, half, *(np.array([s[j][r] for s in listed]) for j in range(3)))
+            for r in range(sampling.N_REPLICATES)
+        ]
+        draws = {q: np.array([r[q] for r in replicates]) for q in replicates[0]}
+        both.append({q: (v.mean(axis=0), v.std(axis=0, ddof=1) / np.sqrt(len(v)) + 1e-10) for q, v in draws.items()})
+    return labels, {q: combine(*both[0][q], *both[1][q]) for q in both[0]}
+
+
 def compute(case: dict, data: dict, seed: int) -> tuple[list[str], dict]:
     """Return labels of structures, and each quantity with its error and both computations."""
+    if case["model"].get("intercepts") == "own":
+        return own_intercepts(case, data, seed)
     labels, (coarse, fine) = first(case, data)
     replicates = second(case, data, labels, seed)
     quantities = {}
@@ -204,10 +232,11 @@ def names_of(case: dict, data: dict, labels: list[str], quantities: dict) -> dic
     """Return what the entries of each quantity are called."""
     model, nodes = features.build(case, data), data["nodes"]
     edges = list(model.edges)
+    more = [*people.SCALES, *people.SLOPES] if case["model"].get("intercepts") == "own" else []
     pairs = ["-".join(p) for p in itertools.combinations(nodes, 2)]
     names = {
         "log_evidence": ["log p(data)"], "structure_log_evidence": labels, "structure_probability": labels,
-        "mean": model.names, "sd": model.names, "inclusion": edges, "log10_bayes_factor": edges,
+        "mean": model.names + more, "sd": model.names + more, "inclusion": edges, "log10_bayes_factor": edges,
         "co_clustering": [f"{a} {b}" for a, b in itertools.combinations(edges, 2)],
         "number_of_groups": list(map(str, range(len(edges) + 1))), "number_of_blocks": list(map(str, range(1, 1 + len(nodes)))),
         "same_block": pairs,
@@ -241,18 +270,21 @@ def main(only: list[str]) -> None:
     for k, case in enumerate(cases()):
         of = data[case["data_name"]]
         model = features.build(case, of)
-        stored = {**case, "parameters": model.names, "edges": list(model.edges)}
+        more = [*people.SCALES, *people.SLOPES] if case["model"].get("intercepts") == "own" else []
+        stored = {**case, "parameters": model.names + more, "edges": list(model.edges)}
         write("posteriors", case["name"], stored)
         if only and case["name"] not in only:
             continue
         start = time.perf_counter()
-        if case["model"]["family"] == "panel" and not case["model"]["within"]:
+        has_own = case["model"].get("intercepts") == "own"
+        if case["model"]["family"] == "panel" and not case["model"]["within"] and not has_own:
             labels, quantities = [], by_items(case, of, 7 + k)
         else:
             labels, quantities = compute(case, of, 7 + k)
         names = names_of(case, of, labels, quantities)
         result = {"name": case["name"], "quantities": {q: {"names": names[q], **v} for q, v in quantities.items()}}
-        result["point"] = points.at(case, of, model, quantities["mean"]["value"])
+        if not has_own:
+            result["point"] = points.at(case, of, model, quantities["mean"]["value"])
         write("results", case["name"], result)
         worst = {q: f"{max((e for e in v['error'] if e is not None), default=0):.1e}" for q, v in quantities.items()}
         print(case["name"], f"{time.perf_counter() - start:.0f} s", worst, flush=True)
