@@ -57,7 +57,7 @@ def with_holes(data: dict, share: float, seed: int) -> dict:
             if any(a is not None for a in row):
                 holes[row] = holes.get(row, 0) + 1
     patterns = sorted(holes, key=lambda row: [-1 if a is None else a for a in row])
-    return {**data, "name": data["name"] + "-missing", "description": "Of yesno3, with a quarter of the answers missing.",
+    return {**data, "name": data["name"] + "-missing", "description": "A quarter of the answers to yesno3 are missing.",
             "patterns": [list(p) for p in patterns], "counts": [holes[p] for p in patterns]}  # fmt: skip
 
 
@@ -72,10 +72,13 @@ def two_groups() -> dict:
         of = {tuple(r): c for r, c in zip(rows, occur, strict=True)}
         counts.append([of.get(tuple(p), 0) for p in patterns])
     return {"name": "groups3", "description": "Three yes/no nodes in two groups of 140 and 160 rows.",
-            "nodes": list("ABC"), "levels": [2, 2, 2], "groups": ["no", "yes"], "patterns": patterns, "counts": counts}  # fmt: skip
+            "nodes": list("ABC"), "levels": [2] * 3, "groups": ["no", "yes"], "patterns": patterns,
+            "counts": counts}  # fmt: skip
 
 
-def waves(name: str, nodes: str, lagged: dict, t: dict, n_people: int, n_waves: int, seed: int, spread: float = 0) -> dict:
+def waves(
+    name: str, nodes: str, lagged: dict, t: dict, n_people: int, n_waves: int, seed: int, spread: float = 0
+) -> dict:
     """Simulate rows that follow each other, each given the one before; ``spread`` of intercepts of people."""
     rng, d, rows = default_rng(seed), len(nodes), []
     states = list(itertools.product((0, 1), repeat=d))
@@ -86,7 +89,11 @@ def waves(name: str, nodes: str, lagged: dict, t: dict, n_people: int, n_waves: 
             rows.append([person, wave, *x])
             now = dict(t)
             for i in nodes:
-                now[i] = t[i] + apart.get(i, 0.0) + sum(lagged.get(f"{j}>{i}", 0.0) * a for j, a in zip(nodes, x, strict=True))
+                now[i] = (
+                    t[i]
+                    + apart.get(i, 0.0)
+                    + sum(lagged.get(f"{j}>{i}", 0.0) * a for j, a in zip(nodes, x, strict=True))
+                )
             p = np.exp([float(np.ravel(boltzmann(dict(zip(nodes, s, strict=True)), now, {}))[0]) for s in states])
             x = states[rng.choice(len(states), p=p / p.sum())]
     steps: dict = {}
@@ -119,7 +126,9 @@ def data_sets() -> list[dict]:
              "C:2": 0.1}  # fmt: skip
     ring = {"A-B": 0.8, "B-C": 0.8, "C-D": -0.1, "A-D": 0.5, "A": 0.1, "B": -0.2, "C": 0.0, "D": 0.15}
     hidden = {"h1-A": 3.0, "h1-B": 2.5, "h1-C": -2.0, "A": -1.5, "B": -1.2, "C": 1.0, "h1": 0.0}
-    yesno3 = table("yesno3", "Three yes/no nodes.", "ABC", [2] * 3, draw("boltzmann", list("ABC"), [2] * 3, three, 200, 11))
+    yesno3 = table(
+        "yesno3", "Three yes/no nodes.", "ABC", [2] * 3, draw("boltzmann", list("ABC"), [2] * 3, three, 200, 11)
+    )
     return [
         yesno3,
         with_holes(yesno3, 0.25, 12),
@@ -140,7 +149,8 @@ def data_sets() -> list[dict]:
         waves("waves2", "AB", {"A>A": 0.9, "B>B": 0.5, "A>B": 0.7}, {"A-B": 0.6, "A": -0.5, "B": -0.6}, 60, 5, 19),
         waves("waves3", "ABC", {"A>A": 0.8, "A>B": 1.0, "B>C": 0.5}, {"A": -0.4, "B": -0.5, "C": 0.1}, 70, 5, 20),
         waves("people2", "AB", {"A>A": 0.6, "A>B": 0.8}, {"A": -0.3, "B": -0.4}, 50, 5, 23, spread=1.0),
-        table("ring4", "Four yes/no nodes on a ring.", "ABCD", [2] * 4, draw("agreement", list("ABCD"), [2] * 4, ring, 200, 21)),
+        table("ring4", "Four yes/no nodes on a ring.", "ABCD", [2] * 4,
+              draw("agreement", list("ABCD"), [2] * 4, ring, 200, 21)),
         table("hidden3", "Three yes/no nodes that depend on one hidden unit.", "ABC", [2] * 3,
               draw("rbm", list("ABC"), [2] * 3, hidden, 30, 22, n_hidden=1)),
     ]  # fmt: skip
@@ -148,8 +158,8 @@ def data_sets() -> list[dict]:
 
 def case(name: str, data: str, title: str, keywords: str, prior: dict, **model) -> dict:
     """Return a case."""
-    return {"name": name, "title": title, "keywords": keywords.split(), "data_name": data, "model_name": model["family"],
-            "results_name": name, "model": model, "prior": prior}  # fmt: skip
+    return {"name": name, "title": title, "keywords": keywords.split(), "data_name": data,
+            "model_name": model["family"], "results_name": name, "model": model, "prior": prior}  # fmt: skip
 
 
 def cases() -> list[dict]:
@@ -182,7 +192,8 @@ def cases() -> list[dict]:
              {"density": process, "slab": one, "bias": wide}, family="boltzmann"),
         case("boltzmann3-missing", "yesno3-missing", "Missing answers", "yes-no spike-slab missing",
              {"density": half, "slab": one, "bias": normal(2.0)}, family="boltzmann"),
-        case("boltzmann3-precision", "yesno3", "Normal slab whose precision is learnt", "yes-no spike-slab learnt-scale",
+        case("boltzmann3-precision", "yesno3", "Normal slab whose precision is learnt",
+             "yes-no spike-slab learnt-scale",
              {"density": half, "slab": {"type": "normal-gamma", "shape": 5.0, "rate": 5.0}, "bias": wide},
              family="boltzmann"),
         case("boltzmann3-scale", "yesno3", "Cauchy slab whose scale is learnt", "yes-no spike-slab learnt-scale",

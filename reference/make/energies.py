@@ -132,11 +132,11 @@ def log_likelihood(case: dict, data: dict, t: Values) -> np.ndarray:
     if model["family"] == "compare":
         total = 0.0
         for label, sign, counts in zip(data["groups"], (-0.5, 0.5), data["counts"], strict=True):
-            own = {i: t[f"{i} in {label}"] for i in nodes}
+            of_group = {i: t[f"{i} in {label}"] for i in nodes}
             for k, a in enumerate(nodes):
                 for b in nodes[k + 1 :]:
-                    own[f"{a}-{b}"] = t[f"baseline {a}-{b}"] + sign * t[f"difference {a}-{b}"]
-            total = total + of_patterns(*table(boltzmann, nodes, levels, own, model), data["patterns"], counts)
+                    of_group[f"{a}-{b}"] = t[f"baseline {a}-{b}"] + sign * t[f"difference {a}-{b}"]
+            total = total + of_patterns(*table(boltzmann, nodes, levels, of_group, model), data["patterns"], counts)
         return total
     if model["family"] == "panel":
         return transitions(data, t)

@@ -131,16 +131,16 @@ def compare(case: Case, data: Case) -> Model:
     """Build two groups: weights b - d / 2 and b + d / 2, and biases of each group."""
     names, features, edges, x = pairwise({**case, "model": {"family": "boltzmann"}}, data)
     r = len(edges)
-    own_biases = names[r:]
+    biases = names[r:]
     all_names = [f"baseline {e}" for e in edges] + [f"difference {e}" for e in edges]
     tables = []
     for g, label in enumerate(data["groups"]):
-        all_names += [f"{name} in {label}" for name in own_biases]
-        design = np.zeros((len(x), 2 * r + 2 * len(own_biases)))
+        all_names += [f"{name} in {label}" for name in biases]
+        design = np.zeros((len(x), 2 * r + 2 * len(biases)))
         design[:, :r] = features[:, :r]
         design[:, r : 2 * r] = features[:, :r] * (-0.5, 0.5)[g]
-        start = 2 * r + g * len(own_biases)
-        design[:, start : start + len(own_biases)] = features[:, r:]
+        start = 2 * r + g * len(biases)
+        design[:, start : start + len(biases)] = features[:, r:]
         tables.append(Table(design, masks_of(x, data["patterns"]), np.array(data["counts"][g], float)))
     names_of_edges = list(edges)
     return Model(

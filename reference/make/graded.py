@@ -27,7 +27,9 @@ def integrate_graded(model: Model, spread: np.ndarray, density: Density, n_point
     for _ in range(6):
         _, mean, second = product_rule(tables, guide, centre, root, 4)
         centre, root = mean, np.linalg.cholesky(second - np.outer(mean, mean))
-    return spread_out(spread, [_rule(tables, density, centre, root, k, n, m) for n, m in zip((2, 3), n_points, strict=True)])
+    return spread_out(
+        spread, [_rule(tables, density, centre, root, k, n, m) for n, m in zip((2, 3), n_points, strict=True)]
+    )
 
 
 def _rule(tables: list, density: Density, centre: np.ndarray, root: np.ndarray, k: int, n: int, m: int) -> tuple:

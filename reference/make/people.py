@@ -36,7 +36,9 @@ class People:
         self.centred = self.first - self.first.mean(axis=0)
         self.before = np.array(list(itertools.product((0.0, 1.0), repeat=2)))
 
-    def log_likelihood(self, weights: np.ndarray, biases: np.ndarray, slope: np.ndarray, root: np.ndarray) -> np.ndarray:
+    def log_likelihood(
+        self, weights: np.ndarray, biases: np.ndarray, slope: np.ndarray, root: np.ndarray
+    ) -> np.ndarray:
         """Return the log likelihood at n vectors of parameters.
 
         ``weights`` and ``slope`` (n, from, to), ``biases`` (n, to), ``root`` (n, 2, 2) the Cholesky root of S.
@@ -51,8 +53,8 @@ class People:
             one = centre[:, :1] + root[:, 0, 0, None] * z
             two = centre[:, 1, None, None] + root[:, 1, 0, None, None] * z[:, None] + root[:, 1, 1, None, None] * z
             parts = []
-            for i, own in enumerate((one[:, :, None], two)):
-                logit = lagged[:, :, i, None, None] + own[:, None]
+            for i, intercept in enumerate((one[:, :, None], two)):
+                logit = lagged[:, :, i, None, None] + intercept[:, None]
                 both = np.stack([-np.logaddexp(0, logit), -np.logaddexp(0, -logit)], axis=2)
                 n, _, _, q, r = both.shape
                 value = self.counts[who][:, i].reshape(-1, 8) @ both.reshape(n, 8, q * r)
@@ -94,7 +96,9 @@ def target(people: People, included: tuple[int, ...], prior: dict):
         value = -(x[:, :k] ** 2).sum(axis=1) / (2 * s**2) - k * (log(s) + 0.5 * log(2 * pi))
         value -= (biases**2).sum(axis=1) / (2 * b**2) + 2 * (log(b) + 0.5 * log(2 * pi))
         u = slope / sd[:, None]
-        quadratic = (u[..., 0] ** 2 - 2 * rho[:, None] * u[..., 0] * u[..., 1] + u[..., 1] ** 2).sum(axis=1) / (1 - rho**2)
+        quadratic = (u[..., 0] ** 2 - 2 * rho[:, None] * u[..., 0] * u[..., 1] + u[..., 1] ** 2).sum(axis=1) / (
+            1 - rho**2
+        )
         value -= quadratic / 2 + 2 * log(2 * pi) + 2 * np.log(sd).sum(axis=1) + np.log1p(-(rho**2))
         return value + log_covariance(sd, rho) + people.log_likelihood(weights, biases, slope, root)
 

@@ -1,10 +1,12 @@
 """Second computation of panels whose people have intercepts of their own.
 
-The covariance S is drawn as Huang and Wand define it, an inverse Wishart matrix given two inverse gamma variables, which
-are coordinates; slopes are S^(1/2) times standard normal ones. Intercepts are integrated out by a trapezoid rule.
+The covariance S is drawn as Huang and Wand define it, an inverse Wishart matrix given two inverse gamma variables,
+which are coordinates; slopes are S^(1/2) times standard normal ones. Intercepts are integrated out by a trapezoid rule.
 """
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import sampling
@@ -72,7 +74,7 @@ class Persons(sampling.Target):
         total, cache = 0.0, {}
         for rows, count in self.sequences.items():
             one, two = 0.0, 0.0
-            for before, after in zip(rows[:-1], rows[1:], strict=True):
+            for before, after in itertools.pairwise(rows):
                 key = (rows[0], before)
                 if key not in cache:
                     cache[key] = self._log_probabilities(t, a, b, c, *key)
@@ -81,9 +83,13 @@ class Persons(sampling.Target):
             total = total + count * np.log(np.exp(one + inner + _LOG_W).sum(axis=1))
         return total
 
-    def _log_probabilities(self, t: dict, a: np.ndarray, b: np.ndarray, c: np.ndarray, first: tuple, before: tuple) -> tuple:
+    def _log_probabilities(
+        self, t: dict, a: np.ndarray, b: np.ndarray, c: np.ndarray, first: tuple, before: tuple
+    ) -> tuple:
         """Return log probabilities of no and yes of the first item, and of the second, at the nodes of the rule."""
-        means = [sum(t[f"slope {j}>{i}"] * (y - m) for j, y, m in zip("AB", first, self.middle, strict=True)) for i in "AB"]
+        means = [
+            sum(t[f"slope {j}>{i}"] * (y - m) for j, y, m in zip("AB", first, self.middle, strict=True)) for i in "AB"
+        ]
         pushes = [t[i] + sum(t[f"{j}>{i}"] * y for j, y in zip("AB", before, strict=True)) for i in "AB"]
         one = (means[0] + pushes[0])[:, None] + a[:, None] * _Z
         two = (means[1] + pushes[1])[:, None, None] + b[:, None, None] * _Z[:, None] + c[:, None, None] * _Z

@@ -46,4 +46,8 @@ def marginals(case: dict, data: dict, values: dict) -> dict:
         name: [float(f"{sum(q for x, q in p.items() if x[i] == k):.12g}") for k in range(levels[i])]
         for i, name in enumerate(nodes)
     }
-    return {"marginals": node, "states": [list(x) for x in p], "probabilities": [float(f"{q:.12g}") for q in p.values()]}
+    return {
+        "marginals": node,
+        "states": [list(x) for x in p],
+        "probabilities": [float(f"{q:.12g}") for q in p.values()],
+    }

@@ -157,7 +157,9 @@ def integrate(model: Model, spread: np.ndarray, density: Density, n_points: tupl
         method="BFGS",
     ).x
     h = 1e-3 * np.eye(d)
-    corner = [log_f((mode + s * h[:, None] + r * h).reshape(-1, d)).reshape(d, d) for s, r in ((1, 1), (1, -1), (-1, -1))]
+    corner = [
+        log_f((mode + s * h[:, None] + r * h).reshape(-1, d)).reshape(d, d) for s, r in ((1, 1), (1, -1), (-1, -1))
+    ]
     hessian = -(corner[0] - corner[1] - corner[1].T + corner[2]) / 4e-6
     centre, root = mode, np.linalg.cholesky(np.linalg.inv((hessian + hessian.T) / 2))
     for _ in range(2):
@@ -180,9 +182,7 @@ def integrate_by_prior(model: Model, spread: np.ndarray, density: Density, n_poi
 
 def spread_out(spread: np.ndarray, rules: list[tuple]) -> list[tuple]:
     """Return means and mean squares of all parameters in place of moments of the free ones."""
-    return [
-        (total, spread @ mean, np.einsum("ij,jk,ik->i", spread, second, spread)) for total, mean, second in rules
-    ]
+    return [(total, spread @ mean, np.einsum("ij,jk,ik->i", spread, second, spread)) for total, mean, second in rules]
 
 
 def product_rule(tables: list[Table], density: Density, centre: np.ndarray, root: np.ndarray, n: int) -> tuple:

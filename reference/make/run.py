@@ -238,7 +238,8 @@ def names_of(case: dict, data: dict, labels: list[str], quantities: dict) -> dic
         "log_evidence": ["log p(data)"], "structure_log_evidence": labels, "structure_probability": labels,
         "mean": model.names + more, "sd": model.names + more, "inclusion": edges, "log10_bayes_factor": edges,
         "co_clustering": [f"{a} {b}" for a, b in itertools.combinations(edges, 2)],
-        "number_of_groups": list(map(str, range(len(edges) + 1))), "number_of_blocks": list(map(str, range(1, 1 + len(nodes)))),
+        "number_of_groups": list(map(str, range(len(edges) + 1))),
+        "number_of_blocks": list(map(str, range(1, 1 + len(nodes)))),
         "same_block": pairs,
         "block_probability": ["".join(map(str, z)) for z in sorted(structures.set_partitions(len(nodes)))],
     }  # fmt: skip

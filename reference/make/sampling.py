@@ -123,10 +123,10 @@ class Target:
 
     def values(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Return all parameters by name."""
-        t, k = {name: np.zeros(len(x)) for name in self.absent}, 0
-        for shared in [c for block in self.blocks for c in block] + [[b] for b in self.biases]:
+        t = {name: np.zeros(len(x)) for name in self.absent}
+        coordinates = [c for block in self.blocks for c in block] + [[b] for b in self.biases]
+        for k, shared in enumerate(coordinates):
             t |= dict.fromkeys(shared, x[:, k])
-            k += 1
         return t
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
@@ -204,7 +204,7 @@ def modes(target: Target, seed: int, n_starts: int = 60) -> list[tuple[np.ndarra
         curvature = np.array([(gradient(x + s) - gradient(x - s)) / 2e-4 for s in steps])
         values, axes = np.linalg.eigh((curvature + curvature.T) / 2)
         if values.min() > 0 and all(np.abs(x - other).max() > 0.05 for other, _ in kept):
-            kept.append((x, (axes / np.sqrt(values)) @ np.diag(np.ones(d))))
+            kept.append((x, axes / np.sqrt(values)))
     return kept
 
 

@@ -1,6 +1,7 @@
 """Structures of the first computation: which parameters are present or shared, and closed forms of their prior.
 
-A structure is a matrix from its free parameters to all parameters, with the blocks of weights and the biases among them.
+A structure is a matrix from its free parameters to all parameters, with the blocks of weights and the biases
+among them.
 """
 
 from __future__ import annotations
@@ -142,7 +143,5 @@ def partitions(case: Case, model: Model) -> list[Structure]:
                 spread[e, label] = 1.0
                 text[e] = str(label)
             log_prior = edges + log_process(labels, prior["partition"]["alpha"])
-            listed.append(
-                Structure("".join(text), log_prior, spread, [[c] for c in range(k)], list(range(k, k + d)))
-            )
+            listed.append(Structure("".join(text), log_prior, spread, [[c] for c in range(k)], list(range(k, k + d))))
     return listed

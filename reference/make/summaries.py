@@ -9,7 +9,9 @@ import numpy as np
 LN10 = log(10.0)
 
 
-def summarize(labels: list[str], log_priors: np.ndarray, logs: np.ndarray, means: np.ndarray, squares: np.ndarray) -> dict:
+def summarize(
+    labels: list[str], log_priors: np.ndarray, logs: np.ndarray, means: np.ndarray, squares: np.ndarray
+) -> dict:
     """Return posterior means, standard deviations, inclusions, Bayes factors and evidences.
 
     Parameters
@@ -45,15 +47,15 @@ def edges(labels: list[str], log_priors: np.ndarray, joint: np.ndarray) -> dict:
         return {}  # partitions without absent edges
     inclusion, factors = [], []
     evidence = np.logaddexp.reduce(joint)
-    for there_is in present.T:
+    for is_present in present.T:
         odds = []
         for log_p in (joint, log_priors):
             with np.errstate(divide="ignore"):
-                yes = np.logaddexp.reduce(log_p[there_is]) if there_is.any() else -np.inf
-                no = np.logaddexp.reduce(log_p[~there_is]) if (~there_is).any() else -np.inf
+                yes = np.logaddexp.reduce(log_p[is_present]) if is_present.any() else -np.inf
+                no = np.logaddexp.reduce(log_p[~is_present]) if (~is_present).any() else -np.inf
             odds.append((yes, no))
         inclusion.append(np.exp(odds[0][0] - evidence))
-        may_differ = there_is.any() and (~there_is).any()
+        may_differ = is_present.any() and (~is_present).any()
         factors.append((odds[0][0] - odds[0][1] - odds[1][0] + odds[1][1]) / LN10 if may_differ else np.nan)
     return {"inclusion": np.array(inclusion), "log10_bayes_factor": np.array(factors)}
 
