@@ -1,7 +1,7 @@
 """Second computation of panels whose people have intercepts of their own.
 
 The covariance S is drawn as Huang and Wand define it, an inverse Wishart matrix given two inverse gamma variables,
-which are coordinates; slopes are S^(1/2) times standard normal ones. Intercepts are integrated out by a trapezoid rule.
+which are integrated out by quadrature; slopes are S^(1/2) times standard normal ones. Intercepts are integrated out by a trapezoid rule.
 """
 
 from __future__ import annotations
@@ -11,18 +11,22 @@ import itertools
 import numpy as np
 import sampling
 from scipy import stats
-from scipy.special import log_expit, multigammaln
+from scipy.special import log_expit, logsumexp, multigammaln
 
 _Z = np.arange(-5.4, 5.5, 0.6)
 _LOG_W = stats.norm.logpdf(_Z) + np.log(0.6)
+_ALPHA = np.exp(np.linspace(-6.0, 24.0, 121))
+_LOG_ALPHA = stats.invgamma.logpdf(_ALPHA, 0.5) + np.log(_ALPHA) + np.log(0.25)
 
 
 class Persons(sampling.Target):
     """Likelihood times prior of one structure of lagged edges."""
 
+    n_rounds = 3
+
     def __init__(self, case: dict, data: dict, names: list[str], present: list[str]):
         self.case, self.names, self.present = case, names, present
-        self.size = len(present) + 11
+        self.size = len(present) + 9
         self.sequences: dict[tuple, int] = {}
         rows: dict[int, list[tuple]] = {}
         for person, _, *x in data["rows"]:
@@ -54,21 +58,22 @@ class Persons(sampling.Target):
         total += stats.norm.logpdf(x[:, k : k + 2], scale=prior["bias"]["scale"]).sum(axis=1)
         total += stats.norm.logpdf(x[:, k + 2 : k + 6]).sum(axis=1)
         log_a, b, log_c = x[:, k + 6], x[:, k + 7], x[:, k + 8]
-        alphas = np.exp(x[:, k + 9 :])
-        total += (stats.invgamma.logpdf(alphas, 0.5) + x[:, k + 9 :]).sum(axis=1)
         total += np.log(4) + 3 * log_a + 2 * log_c  # from S to its Cholesky root, with logs of its diagonal
-        total += self._inverse_wishart(np.exp(log_a), b, np.exp(log_c), alphas)
+        total += self._log_covariance(np.exp(log_a), b, np.exp(log_c))
         return total + self._likelihood(self.values(x), np.exp(log_a), b, np.exp(log_c))
 
     @staticmethod
-    def _inverse_wishart(a: np.ndarray, b: np.ndarray, c: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-        """Return the log density of S = L L' with 3 degrees of freedom and the scale matrix 4 diag(1 / alpha)."""
-        df, scale = 3.0, 4 / alphas
-        log_det = 2 * np.log(a * c)
+    def _log_covariance(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """Return the log density of S = L L': inverse Wishart with 3 degrees of freedom and scale 4 diag(1 / alpha).
+
+        The variables alpha are inverse gamma (1/2, 1), and are integrated out one by one by a trapezoid rule.
+        """
+        total = -3.0 * np.log(2) - multigammaln(1.5, 2) - 3 * 2 * np.log(a * c)
         # The diagonal of the inverse: entries of S over its determinant.
-        trace = scale[:, 0] * (b**2 + c**2) / (a * c) ** 2 + scale[:, 1] / c**2
-        constant = df / 2 * np.log(scale).sum(axis=1) - df * np.log(2) - multigammaln(df / 2, 2)
-        return constant - (df + 3) / 2 * log_det - trace / 2
+        for inverse in ((b**2 + c**2) / (a * c) ** 2, 1 / c**2):
+            log_term = 1.5 * np.log(4 / _ALPHA) - 2 * inverse[:, None] / _ALPHA + _LOG_ALPHA
+            total = total + logsumexp(log_term, axis=1)
+        return total
 
     def _likelihood(self, t: dict, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         total, cache = 0.0, {}

@@ -114,6 +114,8 @@ def log_prior(values: list[np.ndarray], kinds: list[str], prior: dict, hyper: np
 class Target:
     """Likelihood times prior of one structure, as a function of its free coordinates."""
 
+    n_rounds = 1  # in which the proposal is corrected
+
     def __init__(self, case: dict, data: dict, names: list[str], blocks: list, biases: list[str], absent: list[str]):
         self.case, self.data, self.names, self.absent = case, data, names, absent
         self.blocks = blocks  # each a list of coordinates, a coordinate being a list of names that share it
@@ -154,12 +156,15 @@ def proposal(target: Target) -> tuple[np.ndarray, np.ndarray]:
     mode = optimize.minimize(lambda x: -target.log_density(x[None])[0], np.zeros(d), jac=gradient, method="BFGS").x
     curvature = np.array([(gradient(mode + s) - gradient(mode - s)) / 2e-4 for s in steps])
     root = np.linalg.cholesky(np.linalg.inv((curvature + curvature.T) / 2))
-    x, log_w = weighted(target, mode, 1.2 * root, 2**12, 1)
-    w = np.exp(log_w - log_w.max())
-    w /= w.sum()
-    centre = w @ x
-    covariance = (x - centre).T @ ((x - centre) * w[:, None])
-    return centre, 1.05 * np.linalg.cholesky(covariance)
+    centre, root = mode, 1.2 * root
+    for _ in range(target.n_rounds):
+        x, log_w = weighted(target, centre, root, 2**12, 1)
+        w = np.exp(log_w - log_w.max())
+        w /= w.sum()
+        centre = w @ x
+        covariance = (x - centre).T @ ((x - centre) * w[:, None])
+        root = 1.05 * np.linalg.cholesky(covariance)
+    return centre, root
 
 
 def weighted(target: Target, centre: np.ndarray, root: np.ndarray, n: int, seed: int) -> tuple:
