@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import ndtri
 from scipy.stats import chi2, qmc
 
-N_NODES, N_POINTS, N_REPLICATES, _DF = 12, 2048, 16, 6.0
+N_NODES, N_POINTS, N_REPLICATES, _DF = 12, 1024, 16, 6.0
 SCALES = ["sd A", "sd B"]
 SLOPES = ["slope A>A", "slope A>B", "slope B>A", "slope B>B"]
 
@@ -132,7 +132,7 @@ def integrate(people: People, included: tuple[int, ...], prior: dict, seed: int)
     mode = minimize(lambda x: -log_density(x[None])[0], np.zeros(d), jac=slope_of, method="BFGS").x
     hessian = np.array([(slope_of(mode + s) - slope_of(mode - s)) / 2e-4 for s in step])
     centre, root = mode, np.linalg.cholesky(np.linalg.inv((hessian + hessian.T) / 2))
-    for n in (1024, 2048, 4096):
+    for n in (1024, 4096):
         x, log_w = sample(log_density, centre, 1.1 * root, n, seed)
         w = np.exp(log_w - log_w.max())
         w /= w.sum()

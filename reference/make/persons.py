@@ -22,7 +22,7 @@ _LOG_ALPHA = stats.invgamma.logpdf(_ALPHA, 0.5) + np.log(_ALPHA) + np.log(0.25)
 class Persons(sampling.Target):
     """Likelihood times prior of one structure of lagged edges."""
 
-    n_rounds = 3
+    n_rounds = 2
 
     def __init__(self, case: dict, data: dict, names: list[str], present: list[str]):
         self.case, self.names, self.present = case, names, present

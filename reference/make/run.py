@@ -167,7 +167,7 @@ def own_intercepts(case: dict, data: dict, seed: int) -> tuple[list[str], dict]:
         labels.append("".join(map(str, included)))
         by_structure[0].append(people.integrate(crowd, included, case["prior"], seed + 100 * k))
         present = [e for e, y in zip(PANEL_EDGES, included, strict=True) if y]
-        by_structure[1].append(sampling.integrate(persons.Persons(case, data, names, present), 2048, seed + 100 * k))
+        by_structure[1].append(sampling.integrate(persons.Persons(case, data, names, present), 1024, seed + 100 * k))
         print(labels[-1], [s[-1][0].mean() for s in by_structure], flush=True)
     half = np.full(len(labels), -4 * np.log(2.0))
     both = []

@@ -73,6 +73,9 @@ class TestFiles:
         for quantity in case.results["quantities"].values():
             assert len({len(column) for column in quantity.values()}) == 1
 
+    def test_the_page_has_the_table_of_cases(self):
+        assert load.overview() in (ROOT / "reference" / "README.md").read_text(encoding="utf-8")
+
     def test_generators_import_no_package(self):
         paths = list((ROOT / "reference" / "make").glob("*.py"))
         allowed = {"numpy", "scipy", *sys.stdlib_module_names, *(path.stem for path in paths)}
