@@ -1,7 +1,8 @@
 """Second computation of panels whose people have intercepts of their own.
 
-The covariance S is drawn as Huang and Wand define it, an inverse Wishart matrix given two inverse gamma variables,
-which are integrated out by quadrature; slopes are S^(1/2) times standard normal ones. Intercepts are integrated out by a trapezoid rule.
+The covariance S has the prior of Huang and Wand: an inverse Wishart matrix given two inverse gamma variables, which are
+integrated out by quadrature. Slopes are S^(1/2) times standard normal ones. Intercepts are integrated out by a
+trapezoid rule.
 """
 
 from __future__ import annotations
