@@ -213,7 +213,7 @@ FITS: dict[str, tuple[str, dict[str, Any], int, bool]] = {
     "groups, ordinal": ("GroupedMRF", {"model": "ordinal", "method": "exact"}, 3, False),
 }
 SIZES = {"n_draws": 20, "n_warmup": 10, "n_chains": 2, "n_jobs": 1, "random_state": 1, "progress": False}
-NOT_OF_DRAWS = {"run_time", "created_at", "versions"}
+NOT_OF_DRAWS = {"run_time", "time_before_draws", "time_after_draws", "created_at", "versions"}
 
 
 def trace_of_fit(estimator: str, options: dict[str, Any], n_levels: int, missing: bool) -> str:

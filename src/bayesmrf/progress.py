@@ -1,7 +1,7 @@
-"""Progress on standard error: on a terminal a bar for each chain, or for other long work; elsewhere a line a minute.
+"""Progress on standard error: on a terminal a bar or a line for long work; elsewhere a line a minute.
 
 A run of hours says so, and what can be done, as soon as its first steps allow an estimate. A separate thread reads the
-progress, so that it does not slow the chains.
+progress, so that it does not slow the work.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from .compiled import compiling
-from .names import shown
 
 T = TypeVar("T")
 
@@ -26,113 +26,7 @@ EVERY = 60.0  # seconds between two lines
 LONG = 3600.0  # seconds of a run that is announced
 _BASIS, _SURE = 5.0, 15.0  # seconds of work from which the time left is estimated, and a run of hours announced
 _STEPS = 10  # at least, from which the time of a step is measured where there are more
-_TICK = 1.0  # seconds between two looks at the chains
-SHOWN = ("n_groups",)  # fields of Info that are shown on the line of a chain
-
-
-class Watched(Protocol):
-    """Progress of running chains: the number of steps and the last Info of each, by name if it is of a worker."""
-
-    steps: list[int]
-    latest: list[Any]
-    plan: Any  # with n_steps, n_warmup and thin; its steps are more after a look at the draws
-    outlook: Any  # `bayesmrf.runs.stopping.Expected`, after the first look at the draws of a run until good
-
-
-def chain_bars(
-    watched: Watched, chains: Sequence[int], progress: bool, is_stored: bool = False, looks: Sequence[int] = ()
-) -> AbstractContextManager[Any]:
-    """Show the progress of ``chains`` in a context.
-
-    On a terminal each has a bar with draws per second, the time left and `SHOWN` fields. ``is_stored`` says whether the
-    run has a checkpoint. Chains that run until their draws are good, which ``looks`` at numbers of draws tell, have one
-    bar: the share of quantities that are good, what is waited for, and between which times the run is likely to end.
-    """
-    if not progress or not chains:
-        return nullcontext()
-    console, plan = _console(), watched.plan
-    what = f"{len(chains)} chain{'s' if len(chains) > 1 else ''}"
-    what += f" until good, at most {looks[-1]:,} draws each" if looks else f" of {plan.n_steps:,} steps"
-    ends = [_steps_of(watched, chains, n) for n in [*looks[1:2], *looks[-1:]]]
-    total = None if looks else len(chains) * plan.n_steps
-    lines = Lines(what, total, _done(watched, chains), _remedy(is_stored), ends, console=console)
-    if console is None:
-        return _ticking(lines, watched, chains)
-    return _bar_until_good(lines, watched, chains, console) if looks else _bars(lines, watched, chains, console)
-
-
-def _bars(lines: Lines, watched: Watched, chains: Sequence[int], console: Any) -> Any:
-    """Return a bar for each chain."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    plan = watched.plan
-
-    class ChainBars(Progress):
-        """Lines that show the progress of the chains."""
-
-        def get_renderables(self) -> Iterable[Any]:
-            for task in self.tasks:
-                chain = task.fields["chain"]
-                done, info = watched.steps[chain], watched.latest[chain]
-                values = info if isinstance(info, dict) else {} if info is None else info._asdict()
-                self.update(
-                    task.id,
-                    completed=done,
-                    phase=(info is None and compilation()) or ("warm-up" if done < plan.n_warmup else "draws"),
-                    speed=f"{(task.speed or 0) / (1 if done < plan.n_warmup else plan.thin):.3g}/s",
-                    extra=" ".join(f"{k}={v:g}" for k, v in values.items() if k in SHOWN),
-                )
-            _tick(lines, watched, chains)
-            yield from super().get_renderables()
-
-    bars = ChainBars(
-        TextColumn("chain {task.fields[chain]} {task.fields[phase]}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[extra]}"),
-        console=console,
-    )
-    for chain in chains:
-        bars.add_task("", total=plan.n_steps, completed=watched.steps[chain], chain=chain, phase="", speed="", extra="")
-    return bars
-
-
-def _bar_until_good(lines: Lines, watched: Watched, chains: Sequence[int], console: Any) -> Any:
-    """Return the bar of a run until good."""
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    class Bar(Progress):
-        """One line: how much is good, what is waited for, how many draws there are, and the time left."""
-
-        def get_renderables(self) -> Iterable[Any]:
-            _tick(lines, watched, chains)
-            done = min(watched.steps[chain] for chain in chains)
-            draws, expected = max(0, done - watched.plan.n_warmup) // watched.plan.thin, watched.outlook
-            is_compiling = all(watched.latest[chain] is None for chain in chains) and compilation()
-            phase = is_compiling or ("warm-up" if not draws else "draws")
-            state = f"{draws:,} draws of {len(chains)} chain{'s' if len(chains) > 1 else ''}"
-            if expected is not None:
-                phase = f"{int(100 * expected.outlook.share)} % of the quantities are good"
-                wait = expected.outlook.waits_for if expected.outlook.short else "a second look"
-                state += f"; waiting for {shown(wait)}" if wait else ""
-            left = lines.left(_done(watched, chains))
-            share = None if expected is None else expected.outlook.share
-            for task in self.tasks:
-                self.update(
-                    task.id,
-                    completed=share or 0.0,
-                    total=None if share is None else 1.0,
-                    phase=phase,
-                    state="; ".join(filter(None, (state, left))),
-                )
-            yield from super().get_renderables()
-
-    phase, state = (TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("phase", "state"))
-    bar = Bar(phase, BarColumn(), state, console=console)
-    bar.add_task("", total=None, phase="", state="")
-    return bar
+TICK = 1.0  # seconds between two looks at the chains
 
 
 def track(items: Iterable[T], description: str, total: int | None = None, progress: bool = True) -> Iterator[T]:
@@ -152,7 +46,7 @@ def track(items: Iterable[T], description: str, total: int | None = None, progre
     if not progress:
         yield from items
         return
-    console = _console()
+    console = terminal()
     if console is None:
         if total is None and isinstance(items, Sized):
             total = len(items)
@@ -259,32 +153,75 @@ class Lines:
         return None if self.pace is None else steps * self.pace
 
 
+class Work:
+    """Work that goes on: its name, the part that is being done, and the seconds of each part that is done."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.part, self.began = name, "", time.monotonic()
+        self.seconds: dict[str, float] = {}
+        self._part_began = self.began
+
+    def begin(self, part: str) -> None:
+        """End the present part, and begin the next."""
+        now = time.monotonic()
+        if self.part:
+            self.seconds[self.part] = self.seconds.get(self.part, 0.0) + now - self._part_began
+        self.part, self._part_began = part, now
+
+    def took(self) -> str:
+        """Return the seconds of the work, and of its longest parts; "" if it was quick."""
+        longest = sorted(self.seconds.items(), key=lambda item: -item[1])[:3]
+        parts = ", ".join(f"{part} {span(seconds)}" for part, seconds in longest if seconds >= 1)
+        total = time.monotonic() - self.began
+        return f"{span(total)}: {parts}" if parts and total >= SILENT else ""
+
+    def __str__(self) -> str:
+        part = f" ({self.part})" if self.part else ""
+        return f"{self.name}{part}: {compilation() or span(time.monotonic() - self.began) + ' so far'}"
+
+
+_WORK: ContextVar[Work | None] = ContextVar("bayesmrf_work", default=None)
+
+
+def begin_part(part: str) -> None:
+    """Say which part of the work of `announced` begins, such as a section of a page."""
+    if (work := _WORK.get()) is not None:
+        work.begin(part)
+
+
 @contextmanager
-def announced(work: str, progress: bool) -> Iterator[None]:
+def announced(name: str, progress: bool) -> Iterator[Work]:
     """Show what work goes on in a context, and for how long: on a terminal at once, on a line that goes when it ends.
 
     Elsewhere there is a line if it takes more than `SILENT` seconds, and then one in `EVERY` seconds.
     """
-    if not progress:
-        yield
-        return
-    began, console = time.monotonic(), _console()
-    line = None if console is None or console.is_jupyter else _status(console, work)
+    work = Work(name)
+    token = _WORK.set(work)
+    try:
+        with _shown(work) if progress else nullcontext():
+            yield work
+        work.begin("")
+    finally:
+        _WORK.reset(token)
 
-    def state() -> str:
-        return f"{work}: {compilation() or span(time.monotonic() - began) + ' so far'}"
+
+@contextmanager
+def _shown(work: Work) -> Iterator[None]:
+    """Show work from a thread."""
+    console = terminal()
+    line = None if console is None or console.is_jupyter else _status(console, work.name)
 
     def say(ended: threading.Event) -> None:
-        wait = _TICK if line is not None else SILENT
+        wait = TICK if line is not None else SILENT
         while not ended.wait(wait):
             if line is not None:
-                line.update(state())
+                line.update(str(work))
             else:
-                _print(state(), None)
+                _print(str(work), None)
                 wait = EVERY
 
     try:
-        with _meanwhile(say):
+        with meanwhile(say):
             yield
     finally:
         if line is not None:
@@ -304,7 +241,7 @@ def _status(console: Any, work: str) -> Any:
 
 
 @contextmanager
-def _meanwhile(work: Callable[[threading.Event], None]) -> Iterator[None]:
+def meanwhile(work: Callable[[threading.Event], None]) -> Iterator[None]:
     """Call a function in a thread; its event is set at the end, for which it is waited."""
     ended = threading.Event()
     thread = threading.Thread(target=work, args=(ended,), name="bayesmrf-progress", daemon=True)
@@ -331,40 +268,6 @@ def span(seconds: float) -> str:
     return f"{seconds / 3600:.0f} h" if seconds < 72 * 3600 else f"{seconds / 86400:.0f} days"
 
 
-@contextmanager
-def _ticking(lines: Lines, watched: Watched, chains: Sequence[int]) -> Iterator[None]:
-    """Look at the chains from a thread."""
-
-    def look(ended: threading.Event) -> None:
-        while not ended.wait(_TICK):
-            _tick(lines, watched, chains)
-
-    with _meanwhile(look):
-        yield
-
-
-def _tick(lines: Lines, watched: Watched, chains: Sequence[int]) -> None:
-    is_warm = min(watched.steps[chain] for chain in chains) >= watched.plan.n_warmup
-    if lines.ends and watched.outlook is not None:
-        lines.ends = [_steps_of(watched, chains, n) for n in (watched.outlook.least, watched.outlook.most)]
-    lines.tick(_done(watched, chains), None if lines.ends else len(chains) * watched.plan.n_steps, is_warm)
-
-
-def _steps_of(watched: Watched, chains: Sequence[int], n_draws: int) -> int:
-    """Return the steps of all chains for so many draws of each."""
-    return len(chains) * (watched.plan.n_warmup + watched.plan.thin * n_draws)
-
-
-def _done(watched: Watched, chains: Sequence[int]) -> int:
-    return sum(watched.steps[chain] for chain in chains)
-
-
-def _remedy(is_stored: bool) -> str:
-    stop = "Ctrl-C stops it, and it can be continued later" if is_stored else (
-        "Ctrl-C ends it with the draws so far; with a checkpoint it could be continued later")  # fmt: skip
-    return f"{stop}. Fewer draws, another method or another engine may take less time"
-
-
 def _print(text: str, console: Any) -> None:
     """Print a line, above the bars of a terminal."""
     if console is None:
@@ -373,7 +276,7 @@ def _print(text: str, console: Any) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _console() -> Any:
+def terminal() -> Any:
     """Return Rich's console on standard error, None if it is no terminal (for rich, FORCE_COLOR and notebooks are)."""
     from rich.console import Console
 

@@ -371,3 +371,27 @@ def test_a_picture_stays_until_the_new_one_is_complete(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         common.save_picture(ax, picture)
     assert picture.read_bytes() == before
+
+
+def test_shells_complete_commands_and_options(bayesmrf, monkeypatch, capsys):
+    """Also those of methods, which stand in modules that are read when a command is called."""
+    monkeypatch.setenv("_BAYESMRF_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "bayesmrf structure votes.csv --mome")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    with pytest.raises(SystemExit, match="0"):
+        bayesmrf("structure")
+    out, err = capsys.readouterr()
+    assert (out.split(), err) == (["--moments", "--momentum"], "")
+
+
+def test_help_pages_have_panels(bayesmrf, monkeypatch):
+    """Options of one method stand apart, and a page of 120 columns has at most two screens of 60 lines."""
+    monkeypatch.setenv("COLUMNS", "120")
+    _, out, _ = bayesmrf("structure", "--help")
+    titles = re.findall(r"^╭─ (.+?) ─+╮$", out, re.MULTILINE)
+    assert titles[:2] == ["Arguments", "Options"]
+    assert {"Options of langevin", "Draws and result"} < set(titles)
+    of_langevin = out.split("Options of langevin ─")[1].split("╭─")[0]
+    assert "--n-sweeps" in of_langevin
+    assert "--n-draws" not in of_langevin
+    assert len(out.splitlines()) <= 120

@@ -171,7 +171,7 @@ BAD = {
         "structure",
         "1 column(s) are measurements: 'sad' (15 numbers from 0 to 14)",
     ),
-    "no order": ({"sad": ["red", "blue"] * 60}, "structure", "two words in no known order: 'sad' (blue, red); "),
+    "no order": ({"sad": ["red", "blue"] * 60}, "structure", "two values without a natural order: 'sad' (blue, red); "),
     "few rows": ({"sex": ["f"] * 3 + ["m"] * 117}, "compare", "groups of at least 10 rows each, but 'f' has 3"),
     "a level": ({"asleep": lambda t: (t["sex"] == "f").astype(int)}, "compare", "is constant in every group"),
     "no label": ({"sex": lambda t: t["sex"].where(t.index != 4)}, "compare", "1 row(s) have none, the first of them"),

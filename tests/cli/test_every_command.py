@@ -30,7 +30,7 @@ MADE = {
     "panel": ["waves.csv", "--person", "person", "--wave", "wave"],
     "evidence": ["answers.csv", "--drop", "by", "--compare", "independent,complete"],
 }
-NO_RUN = {"demo", "columns"}  # a page, and a codebook
+NO_RUN = {"demo", "columns", "doctor"}  # a page, a codebook, and facts
 STUDY = ["--n", "60", "--replicates", "1", "--n-jobs", "1", "--out", "new"]
 NEW_FIGURE = "new.svg"
 READ = {
@@ -40,10 +40,14 @@ READ = {
     "plan": [STUDY],
     "calibrate": [[*STUDY, "--nodes", "3"]],
     "collect": [[]],
+    "bgms": [["bgms.csv", "--out", "new"]],
 }
 EVIDENCE = "has evidences of models, which no other command reads; give the same command of bayesmrf evidence again"
 NO_PLAN = r"RUN must be a result of structure or compare, got .*; give one, or leave it out and state a network"
 REFUSED = {(of, "plan"): NO_PLAN for of in ("groups", "posterior", "panel")}
+REFUSED |= {
+    (of, "bgms"): "result must be a result of SpikeSlabMRF" for of in ("groups", "posterior", "panel", "compare")
+}
 REFUSED |= {("evidence", read): EVIDENCE for read in (*READ, "load")}
 
 
@@ -72,6 +76,7 @@ def runs(tmp_path_factory, module_rng):
         table = pd.DataFrame(answers, columns=list("abc"))
         table.assign(by=np.repeat(["x", "y"], 30)).to_csv("answers.csv", index=False)
         table.assign(person=np.repeat(range(15), 4), wave=np.tile(range(4), 15)).to_csv("waves.csv", index=False)
+        pd.DataFrame(0.5 - 0.5 * np.eye(3), list("abc"), list("abc")).to_csv("bgms.csv")
         for command, words in MADE.items():
             assert give(*task_of(command, words, "run"))[0] == 0, command
             assert give(*task_of(command, words, "tasks", 0))[0] == 0, command

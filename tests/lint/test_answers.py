@@ -18,6 +18,7 @@ OTHERS = {
     "check",
     "load",
     "table",
+    "matrix",
     "plot",
     "report",
     "export",

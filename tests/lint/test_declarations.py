@@ -131,7 +131,8 @@ def test_a_new_option_has_a_flag():
     assert asked.exit_code == 0
     assert found == [Damped(n_iterations=3, friction=0.5)]
     said = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"}).output
-    assert "damped: Share of the speed that is lost. [default: 0.1]" in " ".join(said.replace("│", " ").split())
+    said = " ".join(said.replace("│", " ").split("Options of damped")[1].split())
+    assert "Share of the speed that is lost. [default: 0.1]" in said
 
 
 # ---- parameters of estimators

@@ -45,3 +45,9 @@ def test_a_script_without_it_is_found():
         ("__version__", "x"),
     ):
         assert len(broken("it", text.replace(*change))) == 1, change
+
+
+def test_the_page_of_surprises_lists_every_script_once():
+    page = (ROOT / "docs" / "surprises.md").read_text()
+    listed = re.findall(r"\| `(\w+)` \|$", page, re.MULTILINE)
+    assert sorted(listed) == sorted(path.stem for path in FOLDER.glob("*.sh"))

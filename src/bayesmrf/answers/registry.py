@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..declare.rule import PROBABILITY
 from ..errors import OptionError
 from ..names import quoted
+from ..progress import begin_part
 from ..results.summary import Summary, summarise
 from ..show.figures import PictureOf
 from ..show.page import Section
 from ..show.tables import Listing, Table, TableOf
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Their order is data, never that of imports.
 ROOMS = (
@@ -22,6 +26,7 @@ ROOMS = (
     "sensitivity", "loo", "statements", "predictions", "study", "evidence", "run",
 )  # fmt: skip
 _MAIN_TABLES = "differences", "lagged", "edges", "groups", "parameters"  # the first that a result has is its main one
+_ENDS = ("first", "second"), ("source", "target")  # columns of the ends of edges, and of arrows
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,44 @@ def table_of(result: Any, name: str, probability: float = 0.9) -> Table:
     return tables[name](s)
 
 
+def matrix_of(result: Any, column: str) -> pd.DataFrame:
+    """Return a column of the main table of a result as a matrix of all nodes.
+
+    Parameters
+    ----------
+    result : estimator, xarray.DataTree, path or Summary
+    column : str
+        Of the main table: numbers or words, one for each pair.
+
+    Raises
+    ------
+    OptionError
+        If the main table has no such column, or is not about pairs of nodes, or a pair has several values.
+    """
+    import pandas as pd
+
+    s = summarise(result)
+    tables = {table.name: table for table in _tables(s)}
+    name = _main_table(tables)
+    frame = pd.DataFrame() if name is None else tables[name](s).frame
+    ends = next((ends for ends in _ENDS if {*ends} <= {*frame.columns}), None)
+    if ends is None or not isinstance(column, str) or column not in {*frame.columns} - {*ends}:
+        known = [] if ends is None else [c for c in frame.columns if c not in ends]
+        expected = f"a column of the table {name}: {', '.join(map(quoted, known))}" if known else "a result about pairs"
+        raise OptionError(option="column", got=column, expected=expected)
+    rows = frame[[*ends, column]].drop_duplicates()
+    if rows.duplicated([*ends]).any():
+        remedy = f"table({quoted(name)}) has a row for each"
+        raise OptionError(option="column", got=column, expected="a column with one value for each pair", remedy=remedy)
+    square = rows.pivot(index=ends[0], columns=ends[1], values=column)
+    square = square.reindex(index=s.names, columns=s.names).rename_axis(index=None, columns=None)
+    return square if ends == _ENDS[1] else square.combine_first(square.T).reindex(index=s.names, columns=s.names)
+
+
+def _main_table(tables: dict[str, TableOf]) -> str | None:
+    return next((name for name in _MAIN_TABLES if name in tables), None)
+
+
 def main_rows(result: Any, n: int) -> tuple[Table, list[str], list[list[str]]] | None:
     """Return the main table of a result, its heads, and the texts of its first ``n`` rows; None if it has none.
 
@@ -126,7 +169,7 @@ def main_rows(result: Any, n: int) -> tuple[Table, list[str], list[list[str]]] |
     """
     s = summarise(result)
     tables = {table.name: table for table in _tables(s)}
-    name = next((name for name in _MAIN_TABLES if name in tables), None)
+    name = _main_table(tables)
     if name is None:
         return None
     made = tables[name](s)
@@ -141,4 +184,9 @@ def figures_of(s: Summary) -> dict[str, PictureOf]:
 
 def sections(s: Summary) -> list[Section]:
     """Return the sections of the page that the registered answers have."""
-    return [section for room in answers() if room.section is not None for section in room.section(s)]
+    made: list[Section] = []
+    for room in answers():
+        if room.section is not None:
+            begin_part(room.name)
+            made += room.section(s)
+    return made

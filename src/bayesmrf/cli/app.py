@@ -23,6 +23,7 @@ from .evidence import evidence
 from .field_flags import flag
 from .flags import command
 from .groups import groups
+from .other_programs import bgms
 from .panel import panel
 from .plot_figure import plot
 from .posterior import posterior
@@ -43,7 +44,7 @@ class Commands(TyperGroup):
         """Return the name of a command, the command with all its flags, and its arguments."""
         name, subcommand, rest = super().resolve_command(ctx, args)
         table = next(filter(os.path.isfile, rest), None) if name in COMMANDS else None
-        if table is not None:
+        if table is not None and not ctx.resilient_parsing:  # that of completion
             say_at_once(f"reading {Path(table).name}", not {"--quiet", "-q", "--help"}.isdisjoint(rest))
         return name, whole(name) if name in COMMANDS else subcommand, rest
 
@@ -59,7 +60,6 @@ app = typer.Typer(
     cls=Commands,
     help="Bayesian learning in Markov random fields: which edges of a network exist, which share a parameter, what it "
     "is, in which of them groups of people differ, what follows what in time, and how models compare.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -93,8 +93,22 @@ def demo(
 
 for function in COMMANDS.values():
     app.command()(function)
-for function in (plot, collect, plan, calibrate):
+for function in (plot, bgms, collect, plan, calibrate):
     app.command()(function)
+
+
+@app.command()
+def doctor() -> None:
+    """Show versions, processors, memory and the folder of machine code, and check answers that are known.
+
+    The exit code is 1 if one of the answers is wrong.
+    """
+    say_at_once("looking at the installation")
+    from ..doctor import examine
+
+    console = new_console()
+    if not examine(lambda text: console.print(text, soft_wrap=True, markup=False, highlight=False)):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -123,9 +137,10 @@ def report(
     from ..report.manuscript import SUFFIXES
 
     out = out or Path(f"{run.stem}{SUFFIXES.get(to, '.html')}")
-    with announced("writing the report", True):
+    with announced("writing the report", True) as work:
         page = write_report(finished(run), out, overwrite, to, nodes)
-    new_console().print(f"The report is {page}", soft_wrap=True)
+    took = f" ({work.took()})" if work.took() else ""
+    new_console().print(f"The report is {page}{took}", soft_wrap=True)
 
 
 @app.command()

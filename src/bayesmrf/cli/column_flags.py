@@ -12,7 +12,6 @@ from .field_flags import flag
 if TYPE_CHECKING:
     from ..data.column_options import ColumnOptions
 
-_SEVERAL = "may be given several times"
 _NAMES = "names, q5-q9, mood_*, or several with commas"
 
 
@@ -20,34 +19,33 @@ _NAMES = "names, q5-q9, mood_*, or several with commas"
 class ColumnFlags:
     """Options of every command that reads a table; they become those of `bayesmrf.data.prepare`."""
 
-    keep: list[str] | None = flag(f"Columns to read: {_NAMES}; {_SEVERAL}.", "COLUMNS", shown="all")
-    drop: list[str] | None = flag(f"Columns to leave out, named as those of --keep; {_SEVERAL}.", "COLUMNS")
+    keep: list[str] | None = flag(f"Columns to read: {_NAMES}.", "COLUMNS", shown="all")
+    drop: list[str] | None = flag("Columns to leave out, named as those of --keep.", "COLUMNS")
     columns: Path | None = flag("What each column is: the table of bayesmrf columns, edited.", "COLUMNS.csv")
     combine_rows: str | None = flag(
         "Column that identifies people; the rows of each person become one, with the only value in each other column.",
         "COLUMN",
     )
     levels: list[str] | None = flag(
-        f"Words, or numbers, in their order, for all columns that have no others; {_SEVERAL}.", "WORD,WORD,..."
+        "Words, or numbers, in their order, for all columns that have no others.", "WORD,WORD,..."
     )
     yes: str | None = flag("Answers that mean yes, in all columns that have no others.", "WORD,...")
     no: str | None = flag("Answers that mean no; a blank one, as in --no '', is an empty cell.", "WORD,...")
-    reverse: list[str] | None = flag(f"Columns to put in the opposite order; {_SEVERAL}.", "COLUMNS")
+    reverse: list[str] | None = flag("Columns to put in the opposite order.", "COLUMNS")
     cut: list[str] | None = flag(
-        f"Columns of numbers, and how many levels with equal counts to make of each; {_SEVERAL}.", "COLUMNS:N"
+        "Columns of numbers, and how many levels with equal counts to make of each.", "COLUMNS:N"
     )
-    merge: list[str] | None = flag(f"Levels of columns that become one; {_SEVERAL}.", "COLUMNS:LEVEL,LEVEL")
-    ordered: list[str] | None = flag(f"Columns of numbers that are in order, though no scale; {_SEVERAL}.", "COLUMNS")
-    nominal: list[str] | None = flag(f"Columns that are names without order; {_SEVERAL}.", "COLUMNS")
+    merge: list[str] | None = flag("Levels of columns that become one.", "COLUMNS:LEVEL,LEVEL")
+    ordered: list[str] | None = flag("Columns of numbers that are in order, though no scale.", "COLUMNS")
+    nominal: list[str] | None = flag("Columns that are names without order.", "COLUMNS")
     split: list[str] | None = flag(
-        f"Columns with several answers in a cell; each answer becomes a yes/no column; {_SEVERAL}.", "COLUMNS"
+        "Columns with several answers in a cell; each answer becomes a yes/no column.", "COLUMNS"
     )
     order_as_given: bool = flag(
         "The order of words is right, though it is that of the alphabet.", None, False, "--order-as-given"
     )
     missing_code: list[str] | None = flag(
-        "Code of a missing value, such as -9; may be given several times. Use 'none' if every value is valid, "
-        "however far from the others.",
+        "Code of a missing value, such as -9. Use 'none' if every value is valid, however far from the others.",
         "CODE",
     )
 

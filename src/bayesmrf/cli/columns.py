@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import DataError, OptionError, StoreError, said
+from ..errors import DataError, OptionError, said
 from . import common
 from .column_flags import ColumnFlags
 from .field_flags import flag
@@ -36,13 +36,14 @@ def columns(
     from ..data.infer_columns import problems_of
     from ..data.kinds.yes_no import problems_of_signs
     from ..data.spreadsheets import csv_of
+    from ..show.page import check_out
     from .show import new_table
     from .table_options import read_votes
 
     if spreadsheet_safe and out is None:
         raise OptionError(option="spreadsheet_safe", got=True, expected="omitted without --out")
-    if out is not None and out.exists() and not overwrite:
-        raise StoreError(f"--out: {out} exists already; give another path, or --overwrite to replace it")
+    if out is not None:
+        check_out(out, overwrite)
     raw, _, _ = read_votes(table, asked=column_flags.asked, person=column_flags.combine_rows)
     console = common.new_console()
     from ..progress import announced  # imports numpy
@@ -61,7 +62,7 @@ def columns(
         console.print(f"The table is in {out}; other commands take it, edited, with --columns {out}", soft_wrap=True)
     is_given = column_flags.asked.columns is not None
     for problem in [*problems_of(book), *problems_of_signs(book.columns), *_of_values(raw, book, is_given)]:
-        console.print(f"To answer before a run: {said(problem, common.spoken)}.", soft_wrap=True)
+        console.print(f"Please decide: {said(problem, common.spoken)}.", soft_wrap=True)
 
 
 def _of_values(table: pd.DataFrame, book: Codebook, is_given: bool) -> list[str]:

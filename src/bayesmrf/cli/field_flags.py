@@ -12,6 +12,8 @@ import typer
 from ..declare.option import Option, flags_of, options_of
 from ..declare.registries import Registry
 
+_WIDEST = 24  # characters of names that stand next to a flag
+
 # Methods with their options: a registry, or where their modules are slow a function that lists names and classes.
 Methods = Registry[Any] | Callable[[], list[tuple[str, type]]]
 
@@ -78,12 +80,16 @@ def _flag_of(name: str, options: Sequence[tuple[str, Any, Option]]) -> Any:
     for method, default, declared in options:
         helps.setdefault(declared.help, []).append(method)
         defaults.setdefault(declared.unset if default is None else str(default), []).append(method)
+    panel = f"Options of {' and '.join(dict.fromkeys(method for method, *_ in options))}"
     text = " ".join(f"{', '.join(methods)}: {sentence}" for sentence, methods in helps.items())
+    text = next(iter(helps)) if len(helps) == 1 else text
     shown = "; ".join(v if len(defaults) == 1 else f"{v} ({', '.join(of)})" for v, of in defaults.items())
     _, default, declared = options[0]
     if isinstance(default, bool):
         shown = name if default else declared.unset
-    return _flag(name, declared, text, None, shown, default is True)
+    made = _flag(name, declared, text, None, shown, default is True)
+    made.rich_help_panel = panel
+    return made
 
 
 def _flag(name: str, declared: Option, text: str, default: Any, shown: str, is_on: bool = False) -> Any:
@@ -92,4 +98,6 @@ def _flag(name: str, declared: Option, text: str, default: Any, shown: str, is_o
     if any(isinstance(value, bool) for value in good):
         return flag(text, None, default, f"{long}/--no-{long[2:]}" if is_on or default else long, shown=shown)
     names = "|".join(good) if good and all(isinstance(value, str) for value in good) else None
+    if names is not None and len(names) > _WIDEST and all(value in text for value in good):
+        names = "NAME"  # the text has them
     return flag(text, declared.metavar or names, default, shown=shown)

@@ -38,12 +38,18 @@ def density_flag(share: str, default: str | None, **more: Any) -> Any:
 def slab_flag(weights: str, default: str | None, **more: Any) -> Any:
     """Declare the prior of weights, or of differences."""
     text = (
-        f"Prior of the {weights}: Cauchy, moment (which is 0 at 0) or normal with a fixed scale, Cauchy with a Gamma "
+        f"Prior of the {weights}: cauchy:SCALE, normal:SCALE or moment:SCALE (which is 0 at 0); cauchy:SHAPE,RATE with "
     )
-    return flag(f"{text}prior of the scale, or normal with one of the precision.", SLAB, default, **more)
+    text += "a Gamma prior of the scale, SHAPE,RATE, normal with one of the precision, or FILE.py:NAME:SCALE."
+    return flag(text, SLAB, default, **more)
 
 
-SLAB = "cauchy:SCALE|moment:SCALE|normal:SCALE|cauchy:SHAPE,RATE|SHAPE,RATE|FILE.py:NAME:SCALE"
+SLAB = "SLAB"
+_OF_COLUMNS, _OF_DRAWS = (
+    "Rows and columns of the table (options of columns may be given several times)",
+    "Draws and result",
+)  # panels of help pages
+_DRAWS = {f.name for f in fields(Run)} - {f.name for f in fields(Data)} | {"seed", "overwrite", "quiet"}
 _CONTINUES = "A run that was stopped, even killed, continues when the same command is given again."
 SENSITIVITY: Any = flag(
     "How the evidence depends on the prior of the edges, too: at most eight more runs.", None, False, "--sensitivity"
@@ -78,6 +84,8 @@ def command(function: Callable[..., None], whole: bool = False) -> Callable[...,
         kind, inner = get_type_hints(kinds[name]), signature(kinds[name]).parameters
         inherited = {f.name for base in kinds[name].__bases__ if is_dataclass(base) for f in fields(base)}
         for f in sorted(inner.keys() - outer.keys(), key=lambda f: (f in inherited, [*inner].index(f))):
+            if issubclass(kinds[name], Data):
+                inner[f].default.rich_help_panel = _OF_DRAWS if f in _DRAWS else _OF_COLUMNS
             flattened[f] = Parameter(f, Parameter.KEYWORD_ONLY, default=inner[f].default, annotation=kind[f])
 
     @functools.wraps(function)

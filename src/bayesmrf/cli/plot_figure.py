@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..data.files import call, read_text
-from ..errors import OptionError, StoreError, renamed
+from ..data.files import call
+from ..errors import OptionError, renamed
 from . import common
 from .field_flags import flag
 
@@ -48,10 +48,10 @@ def plot(
     """Draw a figure of a result for a paper."""
     common.say_at_once(f"reading {run.name}")
     from ..plots.figure import figure
+    from ..show.page import check_out
 
     target = out or Path(f"{run.stem}-{kind}.pdf")
-    if target.exists() and not overwrite:
-        raise StoreError(f"--out: {target} exists already; give another path, or --overwrite to replace it")
+    check_out(target, overwrite)
     try:
         figure(
             common.finished(run),
@@ -99,11 +99,9 @@ def _number(text: str) -> Any:
 
 def _lines(option: str, path: Path, n_values: int) -> dict[str, list[str]]:
     """Return the values of each name in a file; a first line with the word "name" or "node" is a header."""
-    from ..data.text_tables import lines_of, separator_of
+    from ..data.text_tables import entries_of
 
-    text = read_text(path)
-    lines = [[part.strip() for part in line] for line in lines_of(path, text, separator_of(text))]
-    lines = [line for line in lines if any(line)]
+    lines = entries_of(path)
     if lines and lines[0][0].lower() in ("name", "node"):
         lines = lines[1:]
     wrong = next((line for line in lines if len(line) != 1 + n_values), None)

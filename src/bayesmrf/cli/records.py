@@ -50,7 +50,7 @@ class Data(ColumnFlags):
     weight: str | None = flag("Column of the number of times each row occurs.", "COLUMN")
     survey_weight: str | None = flag("Column of survey weights: how many people each row stands for.", "COLUMN")
     neutral: list[str] | None = flag(
-        "Column of ordered levels with a neutral category, and its score, from 0; may be given several times.",
+        "Column of ordered levels with a neutral category, and its score, from 0.",
         "COLUMN=SCORE",
     )
     seed: int | None = flag("Seed; the same seed gives the same draws.", min=0)

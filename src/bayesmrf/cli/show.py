@@ -24,7 +24,7 @@ def show(summary: Summary, console: Console) -> None:
     show_table(findings, findings.narrow, console)
     console.print(f"\n{summary.data_sentence}")
     console.print(f"Method: {summary.method_sentence}{options}. Its draws are {summary.kind_sentence}.")
-    console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
+    console.print(f"{summary.draws_sentence}; {summary.time_sentence}.")
     for table in tables.values():
         console.print()
         show_table(table, table.narrow, console)

@@ -179,8 +179,8 @@ def problems(
             labelled += f"intervals may be too narrow; leave it out with {preparing('drop', name)}, or use "
             labelled += f"{in_python('PanelMRF', 'bayesmrf panel')} if rows follow each other in time"
         texts.append(
-            f"column {quoted(name)} looks like an identifier with {round(n, 1):g} rows each, and rows of one person "
-            f"are not independent; {labelled}"
+            f"column {quoted(name)} looks like an identifier ({round(n, 1):g} rows per value), and rows of one "
+            f"person are not independent; {labelled}"
         )
     return texts + [f"{relation.sentence} with {preparing('drop', relation.columns[0])}" for relation in rows.totals]
 

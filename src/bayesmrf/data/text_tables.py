@@ -16,7 +16,7 @@ from ..errors import DataError, OptionError
 from ..names import digits, in_shell, quoted, shown
 from .cells import MISSING_TEXTS, stripped
 from .codebook import as_text
-from .files import call, read_declared
+from .files import call, read_declared, read_text
 from .formats import MEASURE, Categories, Declared
 from .headers import extra_headers
 from .kinds.values import LABELS, QUESTIONS, WRITTEN
@@ -145,6 +145,13 @@ def lines_of(path: Path, text: str, separator: str) -> Iterator[list[str]]:
         yield from csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
     except csv.Error as e:
         raise DataError(f"{call(path)}: cannot be read as comma-separated values ({e}); fix the file") from None
+
+
+def entries_of(path: Path) -> list[list[str]]:
+    """Return the entries of each line of a text file that is not blank, without spaces around them."""
+    text = read_text(path)
+    lines = ([entry.strip() for entry in line] for line in lines_of(path, text, separator_of(text)))
+    return [line for line in lines if any(line)]
 
 
 def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataFrame:

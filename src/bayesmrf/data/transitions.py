@@ -112,11 +112,11 @@ class Transitions:
     def said(self) -> str:
         """How many transitions are used, and why others are not."""
         n, gaps, missing = len(self.before), self.n_gaps, self.n_missing
-        summary = f"{n:,} of {self.n_pairs:,} transitions between successive rows are used"
+        summary = f"{n:,} of {self.n_pairs:,} pairs of consecutive rows are used"
         others = f" ({self.distances_in_words}); {_NUMBER_WAVES}" if self.is_mostly_left_out else ""
-        why = [f"{gaps:,} left out as their distance is not {self.step:g}{others}"] if gaps else []
-        why += [f"{missing:,} left out as answers are missing"] if missing and not self.is_completed else []
-        return f"{summary}: {'; '.join(why)}" if why else summary
+        why = [f"{gaps:,} not {self.step:g} apart{others}"] if gaps else []
+        why += [f"{missing:,} with missing answers"] if missing and not self.is_completed else []
+        return f"{summary}; skipped are {' and '.join(why)}" if why else summary
 
 
 def without_order(X: Any, person: Any, wave: Any, day: Any = None) -> tuple[Any, Order]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..errors import OptionError, in_python
+from ..errors import OptionError, StoreError, argument, in_python
 from .rule import PATH
 
 _OTHER_FORMS = {
@@ -44,3 +44,10 @@ def result_path(option: str, value: Any) -> Path:
         remedy = f"{tables} writes tables, and {in_python('write_report', 'bayesmrf report')} a page"
         raise OptionError(option=option, got=str(path), expected=expected, remedy=remedy)
     return path
+
+
+def refuse_existing(out: Path, can_overwrite: bool = True) -> None:
+    """Refuse to replace ``out``, and name the option that allows it, if there is one."""
+    if out.exists():
+        replace = f" or set {argument('overwrite', True)}" if can_overwrite else ""
+        raise StoreError(f"{argument('out')}: {out} exists already; give another path{replace}.")

@@ -110,8 +110,9 @@ def warn_of_unbalanced(states: States) -> None:
         named = ", ".join(repr(states.names[i]) for i in far[:_NAMED])
         rest = f" and {len(far) - _NAMED} more" if len(far) > _NAMED else ""
         tell(
-            f"{len(far)} of {len(states.names)} columns are far from balanced ({named}{rest}), which looks like edges "
-            f"with {argument('fields', False)}; set {argument('fields', True)}.",
+            f"in {len(far)} of {len(states.names)} columns some answers dominate ({named}{rest}). Without node "
+            f"parameters ({argument('fields', False)}) this shows up as spurious edges; "
+            f"set {argument('fields', True)}.",
             FieldsWarning,
         )
 

@@ -17,6 +17,7 @@ from ..results.blocks import stacked, variable
 from ..results.convergence import verdict
 from ..rng import as_seed_sequence
 from ..runs.replicates import replicates as run_replicates
+from ..types import Seed, Workers
 from .bayesian import BayesianMRF
 from .compare import CompareMRF
 from .grouped import GroupedMRF
@@ -88,9 +89,9 @@ def calibrate(
     replicates: int = 200,
     prior: Any = None,
     folder: str | PathLike[str] | None = None,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     n_jobs: int | None = None,
-    executor: Any = None,
+    executor: Workers = None,
     progress: bool = True,
 ) -> Calibration:
     """Simulate whether the posteriors of an estimator are calibrated: truths from its prior, tables, fits, positions.
@@ -166,6 +167,6 @@ def calibrate(
     settings = {"study": "calibrate", "setting": setting, "estimator": described(estimator)}
     settings |= {"truths": described(truths), "seed": str(entropy)}
     items = {f"r{r}": r for r in range(replicates)}
-    how = {"folder": folder, "n_jobs": n_jobs, "executor": executor, "progress": progress}
+    how: dict[str, Any] = {"folder": folder, "n_jobs": n_jobs, "executor": executor, "progress": progress}
     results = run_replicates(Replicate(source, estimator, int(n), entropy), items, settings, "tables", **how)
     return Calibration(results, setting)

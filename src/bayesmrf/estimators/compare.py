@@ -34,6 +34,7 @@ from ..results.display import display_in
 from ..results.median_model import in_median_model
 from ..results.stored import Kept
 from ..runs.run import Draws
+from ..types import Column, Rows, Seed, Stored, Weights
 from .bank_error import judge_bank
 from .built_kernels import edge_method
 from .comparison_methods import DifferencesProblem
@@ -166,7 +167,9 @@ class CompareMRF(CompareParameters, Posterior):
             return baseline.with_biases_of(prior)  # which have one prior
         return super()._object(name)
 
-    def fit(self, X: Any, groups: Any = None, sample_weight: Any = None, survey_weight: Any = None) -> CompareMRF:
+    def fit(
+        self, X: Rows, groups: Column = None, sample_weight: Weights = None, survey_weight: Weights = None
+    ) -> CompareMRF:
         """Sample the posterior.
 
         Parameters
@@ -185,7 +188,7 @@ class CompareMRF(CompareParameters, Posterior):
         return cast(CompareMRF, self._fit(X, sample_weight, groups, survey_weight))
 
     def check(  # type: ignore[override]
-        self, X: Any, groups: Any = None, sample_weight: Any = None, survey_weight: Any = None
+        self, X: Rows, groups: Column = None, sample_weight: Weights = None, survey_weight: Weights = None
     ) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
         self._prepare(X, sample_weight, groups, survey_weight)
@@ -256,7 +259,7 @@ class CompareMRF(CompareParameters, Posterior):
             warn_of_taper(slab)
 
     def score(  # type: ignore[override]
-        self, X: Any, groups: Any, sample_weight: Any = None, average: str = "bayes", clamped: Any = None
+        self, X: Rows, groups: Column, sample_weight: Weights = None, average: str = "bayes", clamped: Any = None
     ) -> float:
         r"""Compute the mean log predictive density of an observation in the network of its group, in nats.
 
@@ -273,7 +276,7 @@ class CompareMRF(CompareParameters, Posterior):
         return self._mixture.score(X, average, sample_weight, groups, clamped)
 
     def score_samples(  # type: ignore[override]
-        self, X: Any, groups: Any, average: str = "bayes", clamped: Any = None
+        self, X: Rows, groups: Column, average: str = "bayes", clamped: Any = None
     ) -> np.ndarray:
         """Compute the log predictive density of each row in the network of its group; see `score`."""
         return self._mixture.score_samples(X, average, groups, clamped)
@@ -282,7 +285,7 @@ class CompareMRF(CompareParameters, Posterior):
         self,
         n_samples: int = 1,
         group: Any = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         average: str = "bayes",
         clamped: Any = None,
     ) -> np.ndarray:
@@ -291,7 +294,7 @@ class CompareMRF(CompareParameters, Posterior):
         return mixture.sample(n_samples, random_state, average, clamped, code_of(group, self.groups_))
 
     def predict_conditional(  # type: ignore[override]
-        self, X: Any, groups: Any, nodes: Sequence[Any], average: str = "bayes"
+        self, X: Rows, groups: Column, nodes: Sequence[str | int], average: str = "bayes"
     ) -> np.ndarray:
         r"""Compute the probability of each joint state of some nodes, given the other nodes of each row and its group.
 
@@ -302,19 +305,24 @@ class CompareMRF(CompareParameters, Posterior):
         return np.exp(self._mixture.conditional(X, nodes, average, is_read=False, groups=groups))
 
     def conditional_log_likelihood(  # type: ignore[override]
-        self, X: Any, groups: Any, nodes: Sequence[Any], average: str = "bayes"
+        self, X: Rows, groups: Column, nodes: Sequence[str | int], average: str = "bayes"
     ) -> np.ndarray:
         """Compute the log of `predict_conditional` at the states that X has, (n_samples,)."""
         return self._mixture.conditional(X, nodes, average, is_read=True, groups=groups)
 
     def predictive_checks(  # type: ignore[override]
-        self, X: Any, groups: Any, sample_weight: Any = None, random_state: Any = None
+        self, X: Rows, groups: Column, sample_weight: Weights = None, random_state: Seed = None
     ) -> pd.DataFrame:
         """Compare a table with tables from the networks of the groups; see `SpikeSlabMRF.predictive_checks`."""
         return check_new(self, X, sample_weight, random_state, groups)
 
     def sensitivity(  # type: ignore[override]
-        self, X: Any, groups: Any, sample_weight: Any = None, checkpoint: Any = None, survey_weight: Any = None
+        self,
+        X: Rows,
+        groups: Column,
+        sample_weight: Weights = None,
+        checkpoint: Stored = None,
+        survey_weight: Weights = None,
     ) -> pd.DataFrame:
         """Compute how the evidence for differences depends on their prior; see `SpikeSlabMRF.sensitivity`."""
         of_rows = {"groups": groups, "sample_weight": sample_weight, "survey_weight": survey_weight}
@@ -322,7 +330,7 @@ class CompareMRF(CompareParameters, Posterior):
         return self.table("sensitivity")
 
     def add_log_likelihood(  # type: ignore[override]
-        self, X: Any, groups: Any, sample_weight: Any = None, n_draws: int | None = None
+        self, X: Rows, groups: Column, sample_weight: Weights = None, n_draws: int | None = None
     ) -> pd.DataFrame:
         """Add the log likelihood of each person in the network of its group; see `SpikeSlabMRF.add_log_likelihood`."""
         loo.compute(self.posterior_, self._mixture, X, sample_weight, n_draws, groups)

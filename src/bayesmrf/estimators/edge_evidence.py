@@ -23,6 +23,7 @@ from ..posterior.conditionals.spike import draw_precision, edge_prior
 from ..posterior.conditionals.state_table import block_order
 from ..posterior.edges.differences import DifferencePrior, DifferencesKernel
 from ..priors import SpikeSlab
+from ..progress import begin_part
 from ..results import edge_evidence as results
 from ..results.bayes_factors import LIMITS
 from ..results.blocks import spread_draws, variable
@@ -207,6 +208,7 @@ class _Factors:
         width = 1 if self.is_hidden else max(1, _BATCH // self.work)
         for first in range(0, len(which), width):
             batch = slice(first, first + width)
+            begin_part(f"{len(self.which) + first:,} of {len(self.which) + len(which):,} draws")
             natural = _read(self.theta, which[batch]).astype(np.float64).reshape(-1, n_groups, model.n_features)
             weights = _coordinates(natural[..., : self.terms.n_spiked], self.terms.contrast)
             if self.is_hidden:

@@ -101,8 +101,8 @@ def find_reference(
         )
         return None
     tell(
-        f"the log odds of an edge are off by about {neglected:.1f}, as moments are extrapolated over the posterior; "
-        f"inclusions near 0.5 are uncertain by {wrong:.2f}; give fewer candidates, or {argument('moments', 'chains')}",
+        "the large-sample approximation is unreliable for these data: inclusion probabilities near 0.5 may be wrong by "
+        f"up to {wrong:.2f} (log odds by {neglected:.1f}); give fewer candidates, or {argument('moments', 'chains')}",
         ApproximatePosteriorWarning,
     )
     return reference

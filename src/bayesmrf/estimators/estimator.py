@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import fields, is_dataclass, replace
 from inspect import cleandoc, signature
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sklearn.exceptions import NotFittedError
 
@@ -113,7 +113,7 @@ class Estimator:
                 params |= _fields_of(name, value)
         return params
 
-    def set_params(self, **params: Any) -> Any:
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, or fields of those that are objects, by name.
 
         Returns

@@ -14,6 +14,7 @@ from ..errors import OptionError
 from ..evidence.methods import MethodLike, evaluate, find_method
 from ..evidence.target import SCALES, Evidence, Target
 from ..methods import EVIDENCE
+from ..types import Rows, Seed, Weights
 from .evidence_targets import hash_of, make_target, prior_name
 
 if TYPE_CHECKING:
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
 @named
 def log_evidence(
     model: Any,
-    X: Any = None,
+    X: Rows | None = None,
     method: MethodLike = "laplace",
     *,
     prior_scale: float | None = None,
     prior: Any = None,
     coding: str | None = None,
-    sample_weight: Any = None,
-    random_state: Any = None,
+    sample_weight: Weights = None,
+    random_state: Seed = None,
     progress: bool = True,
 ) -> Evidence:
     r"""Compute the log evidence :math:`\log \int p(X \mid \theta) p(\theta) d\theta` (Chen and Welling 2012).

@@ -42,6 +42,7 @@ from ..results.until_good import tell_if_short
 from ..runs import run
 from ..runs.run_options import RunOptions
 from ..samplers.swendsen_wang import SwendsenWang
+from ..types import Rows
 from .base import hidden_probabilities, run_seed, sample_posterior
 from .built_kernels import kind_with
 from .estimator import Estimator, begin
@@ -144,7 +145,7 @@ class LabelFieldMRF(Estimator, RunOptions, BaseEstimator):
         return tags
 
     @recorded
-    def fit(self, X: Any, y: Any) -> LabelFieldMRF:
+    def fit(self, X: Rows, y: Any) -> LabelFieldMRF:
         """Sample the posterior of the scales and the hidden labels.
 
         Parameters

@@ -19,6 +19,7 @@ from ..models.categorical import states_of
 from ..models.display import display_of
 from ..results.summary import count
 from ..rng import as_seed_sequence
+from ..types import Rows, Weights
 from .base import warn_of_unbalanced
 from .network import Network, Traits, choose_model
 from .ties import read_ties
@@ -80,7 +81,9 @@ class MaximumLikelihoodMRF(Network, BaseEstimator):
         nodes, edges = count(len(self._names), "node"), count(len(self.edges_), "edge")
         return [f"{nodes}, {edges}, model {self.model_}", f"Maximum of the likelihood, method {self.method_}"]
 
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None, survey_weight: Any = None) -> MaximumLikelihoodMRF:
+    def fit(
+        self, X: Rows, y: None = None, sample_weight: Weights = None, survey_weight: Weights = None
+    ) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""
         check_params(self)
         X = choose_model(self, X, sample_weight)

@@ -25,6 +25,7 @@ from ..models.display import display_of
 from ..results.blocks import variable
 from ..results.fitted_model import model_on
 from ..results.median_model import median_network
+from ..types import Rows, Seed, Weights
 from .base import read_graph
 from .estimator import Estimator, begin
 from .fitted_columns import reading, type_table
@@ -153,7 +154,7 @@ class Network(Estimator, DensityMixin):
         return network if inclusion is None else median_network(network)
 
     def score(
-        self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes", clamped: Any = None
+        self, X: Rows, y: None = None, sample_weight: Weights = None, average: str = "bayes", clamped: Any = None
     ) -> float:
         """Compute the mean log predictive density of an observation, in nats.
 
@@ -179,7 +180,7 @@ class Network(Estimator, DensityMixin):
         """
         return self._mixture.score(X, average, sample_weight, clamped=clamped)
 
-    def score_samples(self, X: Any, average: str = "bayes", clamped: Any = None) -> np.ndarray:
+    def score_samples(self, X: Rows, average: str = "bayes", clamped: Any = None) -> np.ndarray:
         """Compute the log predictive density of each row of X, in nats, (n_samples,); see `score`.
 
         It is NaN for rows without any answer (that is not ``clamped``), of which an `EmptyRowsWarning` says how many
@@ -189,7 +190,7 @@ class Network(Estimator, DensityMixin):
         return self._mixture.score_samples(X, average, clamped=clamped)
 
     def sample(
-        self, n_samples: int = 1, random_state: Any = None, average: str = "bayes", clamped: Any = None
+        self, n_samples: int = 1, random_state: Seed = None, average: str = "bayes", clamped: Any = None
     ) -> np.ndarray:
         """Draw states from the mixture ("bayes") or from the one model ("mean"), in the coding of the data fitted.
 
@@ -210,7 +211,7 @@ class Network(Estimator, DensityMixin):
         random_state = self.random_state if random_state is None else random_state
         return self._mixture.sample(n_samples, random_state, average, clamped)
 
-    def predict_conditional(self, X: Any, nodes: Sequence[Any], average: str = "bayes") -> np.ndarray:
+    def predict_conditional(self, X: Rows, nodes: Sequence[str | int], average: str = "bayes") -> np.ndarray:
         r"""Compute the probability of each joint state of some nodes, given the other nodes of each row.
 
         .. math:: p(x_A \mid x_{-A}) = \frac1K \sum_{k=1}^K p(x_A \mid x_{-A}, \theta_k),
@@ -236,7 +237,7 @@ class Network(Estimator, DensityMixin):
         """
         return np.exp(self._mixture.conditional(X, nodes, average, is_read=False))
 
-    def conditional_log_likelihood(self, X: Any, nodes: Sequence[Any], average: str = "bayes") -> np.ndarray:
+    def conditional_log_likelihood(self, X: Rows, nodes: Sequence[str | int], average: str = "bayes") -> np.ndarray:
         """Compute the log probability of the states of some nodes, given the other nodes of each row, in nats.
 
         It is the log of `predict_conditional` at the states that X has, (n_samples,), summed over those of the nodes

@@ -34,6 +34,7 @@ from ..results.median_model import in_median_model
 from ..results.stored import Kept
 from ..runs.run import Draws
 from ..states.panel_tables import panel_tables
+from ..types import Column, Rows
 from .edge_evidence import evidence_table
 from .edge_prior import as_attribute, default_prior, warn_of_taper
 from .estimator import begin
@@ -131,7 +132,7 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
 
     evidence_table = evidence_table
 
-    def fit(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> PanelMRF:
+    def fit(self, X: Rows, person: Column = None, wave: Column = None, day: Column = None) -> PanelMRF:
         """Sample the posterior.
 
         Rows follow each other if they are of one person and their waves have the least distance that two successive
@@ -168,7 +169,7 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
         fitted: PanelMRF = self._fit(X, person, wave, day)
         return fitted
 
-    def check(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> None:
+    def check(self, X: Rows, person: Column = None, wave: Column = None, day: Column = None) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
         self._prepare(X, person, wave, day)
 

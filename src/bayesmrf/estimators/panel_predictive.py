@@ -25,6 +25,7 @@ from ..rng import as_seed_sequence
 from ..states.panel_tables import panel_tables
 from ..states.row_chains import RowChains, conditionals_of, first_chains, start_chains, sweep
 from ..threads import one_thread
+from ..types import Column, Rows
 from .fitted_columns import reading
 from .panel_checks import checks_of
 from .panel_observations import add_transitions
@@ -63,7 +64,7 @@ class PanelPredictive:
     def _panel(self) -> Panel:
         """Return the names and sizes of the fitted items."""
 
-    def score(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> float:
+    def score(self, X: Rows, person: Column = None, wave: Column = None, day: Column = None) -> float:
         """Compute the mean log predictive density of a transition, in nats.
 
         Where people have their own intercepts it is that of all transitions of a person together, given the first wave,
@@ -97,7 +98,7 @@ class PanelPredictive:
                  "do not compare it with the score of another model.", ApproximateScoreWarning)  # fmt: skip
         return float((logsumexp(total, axis=0) - np.log(len(total))).sum() / len(before))
 
-    def predict_next(self, X: Any) -> np.ndarray:
+    def predict_next(self, X: Rows) -> np.ndarray:
         """Compute the probability of each category of each item one wave after each row.
 
         Where people have their own intercepts, the rows are first waves.
@@ -153,7 +154,7 @@ class PanelPredictive:
         return (tabulated.between_nodes if between else tabulated.table)(names, probability)
 
     def predictive_checks(
-        self, X: Any, person: Any = None, wave: Any = None, random_state: int | None = None, day: Any = None
+        self, X: Rows, person: Column = None, wave: Column = None, random_state: int | None = None, day: Column = None
     ) -> pd.DataFrame:
         """Compare the waves of a table with waves from the posterior, each given the wave before it in the table.
 
@@ -181,7 +182,7 @@ class PanelPredictive:
             return checks_of(self, values, transitions(values, order), rng).frame
 
     def add_log_likelihood(
-        self, X: Any, person: Any = None, wave: Any = None, n_draws: int | None = None, day: Any = None
+        self, X: Rows, person: Column = None, wave: Column = None, n_draws: int | None = None, day: Column = None
     ) -> pd.DataFrame:
         """Add the log density of each transition under each draw to ``posterior_``, as ArviZ's `loo` reads it.
 

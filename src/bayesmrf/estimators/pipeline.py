@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -29,7 +30,7 @@ from ..progress import announced
 from ..results import convergence
 from ..results.stored import Kept, keep
 from ..results.until_good import tell_if_short
-from ..runs.run import Draws
+from ..runs.run import TIMES, Draws
 from ..runs.run_options import RunOptions
 from .base import run_seed, sample_posterior
 from .edge_evidence import EdgeTerms, add_edge_evidence
@@ -118,6 +119,7 @@ class Sampled(Estimator, RunOptions):
 
     @recorded
     def _fit(self, *data: Any) -> Any:
+        began = time.monotonic()
         s = self._prepare(*data)
         seeds = run_seed(self) if s.seeds is None else s.seeds
         declared = options_of(type(self))  # reports show those with a label
@@ -132,10 +134,12 @@ class Sampled(Estimator, RunOptions):
                     add_edge_evidence(tree, s.likelihood, s.edges, seeds)
                 judged[:] = [tree]
 
+        started = time.monotonic()
         made = sample_posterior(
             self, s.likelihood.model, s.kernel, seeds, lambda d: self._tree(s, s.finish(s, d)), add_evidence,
             **several,
         )  # fmt: skip
+        sampled = time.monotonic()
         corrected = s.correct(s, made)
         draws = s.finish(s, corrected)
         self.posterior_ = self._tree(s, draws)
@@ -154,6 +158,7 @@ class Sampled(Estimator, RunOptions):
         with announced("checks of the model and of the posterior", self.progress):
             check_fit(self, s, seeds, has_converged)
             self._doubt(s, draws, has_converged)
+        self.posterior_.attrs |= {TIMES[0]: started - began, TIMES[1]: time.monotonic() - sampled}
         return self
 
     def _tree(self, setup: Setup, draws: Draws) -> xr.DataTree:
@@ -214,6 +219,24 @@ class Sampled(Estimator, RunOptions):
         from ..show.tables import part_of
 
         return part_of(table_of(self, name, probability).frame, edge)
+
+    def matrix(self, column: str = "inclusion") -> pd.DataFrame:
+        """Return a column of the table of edges, or of differences, as a matrix with the names of the nodes.
+
+        Parameters
+        ----------
+        column : str
+            Such as "inclusion", "weight", "bayes_factor" or "evidence": see `table`.
+
+        Returns
+        -------
+        DataFrame
+            (n_nodes, n_nodes), symmetric, with NaN for pairs that are no candidates and on the diagonal. That of
+            `PanelMRF` has a row for each source and a column for each target.
+        """
+        from ..answers.registry import matrix_of
+
+        return matrix_of(self, column)
 
     def plot(self, kind: str = "network", path: str | PathLike[str] | None = None, **options: Any) -> Any:
         """Draw a figure for a paper, and write it to a file; see `bayesmrf.plots.figure` for kinds and options.

@@ -27,6 +27,7 @@ from ..results.edge_evidence import evidence, has_evidence
 from ..rng import as_seed_sequence
 from ..runs.replicates import replicates as run_replicates
 from ..samplers.tempered import Tempered
+from ..types import Seed, Workers
 from .compare import CompareMRF
 from .loaded import load
 from .panel import PanelMRF
@@ -252,9 +253,9 @@ def plan(
     estimator: Any = None,
     replicates: int = 50,
     folder: str | PathLike[str] | None = None,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     n_jobs: int | None = None,
-    executor: Any = None,
+    executor: Workers = None,
     progress: bool = True,
 ) -> Plan:
     """Simulate how many people it takes to find the edges of a network, or the differences between two.
@@ -333,7 +334,7 @@ def plan(
     if run is not None:
         settings["replicates"] = str(replicates)
     items = {f"n{size}-{r}": (size, r) for size in sizes for r in range(replicates)}
-    how = {"folder": folder, "n_jobs": n_jobs, "executor": executor, "progress": progress}
+    how: dict[str, Any] = {"folder": folder, "n_jobs": n_jobs, "executor": executor, "progress": progress}
     results = run_replicates(Replicate(source, est, entropy), items, settings, "tables", **how)
     return Plan(results, "difference" if isinstance(est, CompareMRF) else "edge", source.words)
 

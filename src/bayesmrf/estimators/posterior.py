@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -21,6 +21,7 @@ from ..results.blocks import Columns, variable
 from ..results.log_prior import add_log_prior
 from ..results.statistics import INTERVAL
 from ..results.stored import Kept
+from ..types import Rows, Seed, Weights
 from .base import missing_in
 from .edge_prior import in_order
 from .network import Network
@@ -40,7 +41,7 @@ class Posterior(Sampled, Network, BaseEstimator):
     Such an estimator has parameters, the target of its chains and their kernel (`_target`), and what it sums up.
     """
 
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None, survey_weight: Any = None) -> Any:
+    def fit(self, X: Rows, y: None = None, sample_weight: Weights = None, survey_weight: Weights = None) -> Self:
         """Sample the posterior.
 
         Missing values of X (NaN) are hidden variables: the posterior is given the observed values.
@@ -71,13 +72,13 @@ class Posterior(Sampled, Network, BaseEstimator):
         BayesMRFWarning
             Of every doubt about the result. ``table("findings")`` lists them.
         """
-        return self._fit(X, sample_weight, None, survey_weight)
+        return cast(Self, self._fit(X, sample_weight, None, survey_weight))
 
-    def check(self, X: Any, sample_weight: Any = None, survey_weight: Any = None) -> None:
+    def check(self, X: Rows, sample_weight: Weights = None, survey_weight: Weights = None) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
         self._prepare(X, sample_weight, survey_weight=survey_weight)
 
-    def predictive_checks(self, X: Any, sample_weight: Any = None, random_state: Any = None) -> pd.DataFrame:
+    def predictive_checks(self, X: Rows, sample_weight: Weights = None, random_state: Seed = None) -> pd.DataFrame:
         """Compare a table with tables of its size from the posterior: answers, pairs, triples, sums and single rows.
 
         `fit` does this with its own data; ``table("checks")`` has the result.
@@ -200,7 +201,7 @@ class Posterior(Sampled, Network, BaseEstimator):
         return answers.correlation(self._result)
 
     def probability(
-        self, statement: str | Callable[..., Any], n_prior: int | None = None, random_state: Any = 0
+        self, statement: str | Callable[..., Any], n_prior: int | None = None, random_state: Seed = 0
     ) -> Probability:
         """Compute the posterior probability of a statement, its prior probability, and its Bayes factor.
 
@@ -237,10 +238,10 @@ class Posterior(Sampled, Network, BaseEstimator):
 
     def sensitivity(
         self,
-        X: Any,
-        sample_weight: Any = None,
+        X: Rows,
+        sample_weight: Weights = None,
         checkpoint: str | PathLike[str] | None = None,
-        survey_weight: Any = None,
+        survey_weight: Weights = None,
     ) -> pd.DataFrame:
         """Compute how the evidence for each edge depends on its prior: its inclusion, and the scale of its slab.
 
@@ -286,7 +287,7 @@ class Posterior(Sampled, Network, BaseEstimator):
         sensitivity.compute(self._result, refit(self, X, of_rows, checkpoint))
         return self.table("sensitivity")
 
-    def add_log_likelihood(self, X: Any, sample_weight: Any = None, n_draws: int | None = None) -> pd.DataFrame:
+    def add_log_likelihood(self, X: Rows, sample_weight: Weights = None, n_draws: int | None = None) -> pd.DataFrame:
         """Add the log likelihood of each observation under each draw to ``posterior_``, as ArviZ's `loo` reads it.
 
         Group ``log_likelihood`` has log p(x | theta) of each person; values that are missing are summed out. A row of

@@ -38,6 +38,7 @@ from ..results.summary import count
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
 from ..samplers.tempered import Tempered
+from ..types import Rows, Seed, Weights
 from .estimator import Estimator, begin, keep_settings
 from .fitted_columns import reading, type_table
 
@@ -114,7 +115,7 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         size = f"{count(visible, 'visible unit')}, {count(hidden, 'hidden unit')}"
         return [size, f"Maximum of the {objective}, by persistent contrastive divergence{normal}"]
 
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> RBM:
+    def fit(self, X: Rows, y: None = None, sample_weight: Weights = None) -> RBM:
         """Maximise the likelihood, or the posterior, from small random weights.
 
         Parameters
@@ -131,7 +132,7 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._check_fit(states.values)
         return self
 
-    def partial_fit(self, X: Any, y: None = None) -> RBM:
+    def partial_fit(self, X: Rows, y: None = None) -> RBM:
         """Update once per batch of the rows of X, from the current parameters."""
         if self.__sklearn_is_fitted__():
             check_params(self)
@@ -150,12 +151,12 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._climb(states.values, np.full(n_batches, self._settings.learning_rate))
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Rows) -> np.ndarray:
         """Compute P(z_k = 1 | x) for each row, (n_samples, n_hidden)."""
         values = self._read(X, missing=False).values
         return self.model_.hidden_probabilities(self.theta_, values)
 
-    def score_samples(self, X: Any, clamped: Any = None) -> np.ndarray:
+    def score_samples(self, X: Rows, clamped: Any = None) -> np.ndarray:
         """Compute the log likelihood of each row, in nats: minus its free energy, minus `log_z_`; see `score`.
 
         It is NaN for rows without any answer (that is not ``clamped``). scikit-learn's ``BernoulliRBM`` returns a
@@ -166,7 +167,7 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         each[kept] = self._log_likelihood(values[kept], clamped)
         return each
 
-    def score(self, X: Any, y: None = None, sample_weight: Any = None, clamped: Any = None) -> float:
+    def score(self, X: Rows, y: None = None, sample_weight: Weights = None, clamped: Any = None) -> float:
         """Compute the mean log likelihood of an observation, in nats.
 
         Missing values are summed out: exactly where they, or the hidden units, are about twenty at most, else by
@@ -187,7 +188,7 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         states = states.at(self._kept_rows(states.values, states.weights, clamped, LEFT_OUT))
         return float(np.average(self._log_likelihood(states.values, clamped), weights=states.weights))
 
-    def sample(self, n_samples: int = 1, random_state: Any = None, clamped: Any = None) -> np.ndarray:
+    def sample(self, n_samples: int = 1, random_state: Seed = None, clamped: Any = None) -> np.ndarray:
         """Draw states of the visible units, in the coding of the data fitted.
 
         They are exact where the units of one side that are drawn are about twenty at most, else by parallel tempering.
@@ -208,7 +209,7 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tempered.warn_unless_renewed(float(np.mean(shares)))
         return decode(np.concatenate(drawn)[:, :n], self._coding)
 
-    def predict_conditional(self, X: Any, nodes: Any) -> np.ndarray:
+    def predict_conditional(self, X: Rows, nodes: Any) -> np.ndarray:
         """Compute the probability of each joint state of some columns, given the other values of each row.
 
         Parameters
@@ -228,7 +229,7 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         rows = self._joint(read_new(X, None, reading(self), numbers).values)
         return np.exp(conditional_log_probability(self.model_.joint, self.theta_[None], rows, numbers))
 
-    def gibbs(self, X: Any, n_sweeps: int = 1, random_state: Any = None) -> np.ndarray:
+    def gibbs(self, X: Rows, n_sweeps: int = 1, random_state: Seed = None) -> np.ndarray:
         """Return states after Gibbs sweeps from X: all hidden units given the visible ones, then all visible ones.
 
         Parameters

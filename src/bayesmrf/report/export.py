@@ -17,7 +17,7 @@ from ..answers.registry import every_table, names_of, table_of
 from ..data.files import check_path
 from ..data.spreadsheets import csv_of
 from ..declare.option import named
-from ..declare.paths import path_of
+from ..declare.paths import path_of, refuse_existing
 from ..declare.rule import FLAG, choice
 from ..errors import OptionError, StoreError, argument
 from ..names import file_stem
@@ -250,8 +250,7 @@ def _check_folder(out: Path, overwrite: bool) -> Path:
     except (OSError, ValueError, TypeError, KeyError):
         ours = False
     if not (ours and overwrite):
-        replace = f" or set {argument('overwrite', True)}" if ours else ""
-        raise StoreError(f"{argument('out')}: {out} exists already; give another path{replace}.")
+        refuse_existing(out, ours)
     return out
 
 

@@ -21,7 +21,7 @@ from ..findings import GRADES, loaded
 from ..models.display import display_of
 from ..runs import netcdf
 from ..runs.draws import SparseDraws
-from ..runs.run import Draws
+from ..runs.run import TIMES, Draws
 from ..runs.sealed import as_written
 from ..runs.store import CHECKPOINT, check_single, is_ours, read_kind
 from . import on_disk
@@ -335,6 +335,7 @@ def _facts(tree: xr.DataTree) -> Iterator[bool]:
     """Check what `to_datatree` guarantees, one fact after another, as later ones follow from earlier ones."""
     for name, kinds in {"run_time": (int, float), "n_warmup": (int,), "thin": (int,), "complete": (bool, int)}.items():
         yield isinstance(tree.attrs[name], kinds) and 0 <= tree.attrs[name] < np.inf
+    yield all(isinstance(t := tree.attrs.get(name, 0.0), float) and 0 <= t < np.inf for name in TIMES)
     yield isinstance(tree.attrs.get("short", ""), str)
     yield all(isinstance(v, str) for v in dict(json.loads(tree.attrs["versions"])).values())
     yield all(finding.severity in GRADES for finding in loaded(str(tree.attrs.get("findings", "[]"))))

@@ -331,7 +331,7 @@ _SAYS = {
         f"Items of a wave are joined: take {argument('within', True)}.",
     ),
     "earlier": (
-        "the mean product of {what} and its mean over earlier waves than the last is {observed}",
+        "{what} depends on waves before the last (their mean product with the mean of earlier waves is {observed})",
         f"People may differ for good, which {argument('intercepts', 'own')} is for, or earlier waves may matter.",
     ),
     "rows": (

@@ -23,10 +23,10 @@ from ..declare.option import options_of
 from ..declare.rule import FLAG
 from ..errors import OptionError, StoppedWarning, argument
 from ..memory import check_draws
-from ..progress import chain_bars
 from ..rng import as_seed_sequence, described_sequence, generator_to_array, spawn_generators
 from ..threads import count_jobs, one_thread
 from .chain import Chain, DrawBuffer, Plan, interruptible
+from .chain_bars import chain_bars
 from .checkpoint import UNTIL_GOOD, ChainStore, keep_n_draws, opened, seed_of
 from .draws import SparseDraws
 from .identity import describe
@@ -38,6 +38,7 @@ from .workers import ByExecutor, run_chains, workers_of
 _log = logging.getLogger(__name__)
 
 _SHARE = 3  # of memory is for draws whose number nobody gave: results are computed from them
+TIMES = ("time_before_draws", "time_after_draws")  # seconds of a fit next to those of its draws, stored with them
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,14 +48,12 @@ def _read(path: Any) -> pd.DataFrame:
     """Return the table of a text file, with the names of nodes in its index."""
     import pandas as pd
 
-    from ..data.files import read_text
-    from ..data.text_tables import lines_of, separator_of
+    from ..data.text_tables import entries_of
 
-    text = read_text(path)
-    head, *rows = [line for line in lines_of(path, text, separator_of(text)) if any(map(str.strip, line))] or [[""]]
+    head, *rows = entries_of(path) or [[""]]
     wrong = next((i for i, row in enumerate(rows) if len(row) != len(head)), None)
     if wrong is not None:
         raise DataError(f"{_NODES}: the first line of {path} has {len(head)} columns, row {wrong + 1} has "
                         f"{len(rows[wrong])}; give each row a value of each column.")  # fmt: skip
-    table = pd.DataFrame([[cell.strip() for cell in row] for row in rows], columns=[name.strip() for name in head])
+    table = pd.DataFrame(rows, columns=head)
     return table.replace("", None).set_index(table.columns[0])

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.files import check_path
-from ..declare.paths import path_of
+from ..declare.paths import path_of, refuse_existing
 from ..declare.rule import FLAG
 from ..errors import StoreError, argument
 from ..names import shown
@@ -24,7 +24,6 @@ from .tables import Table, TableOf
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_OVERWRITE = argument("overwrite", True)
 _OUT = argument("out")
 
 _GENERATOR = '<meta name="generator" content="bayesmrf">'
@@ -45,8 +44,7 @@ def check_out(out: str | PathLike[str], overwrite: bool, replace_own: bool = Fal
     if out.exists() and not overwrite:
         is_ours = replace_own and _GENERATOR.encode() in out.read_bytes()[:1000]
         if not is_ours:
-            replace = "" if replace_own else f" or set {_OVERWRITE}"
-            raise StoreError(f"{_OUT}: {out} exists already; give another path{replace}.")
+            refuse_existing(out, not replace_own)
     check_place(out)
     return out
 

@@ -122,7 +122,9 @@ def test_categories_without_order(rng):
     """Two may be no and yes, which is asked; of three it is clear."""
     codes = rng.integers(0, 3, 60)
     two, three = (pd.Categorical.from_codes(codes % m, ["red", "blue", "green"][:m]) for m in (2, 3))
-    with pytest.raises(DataError, match=r"two words in no known order: 'a' \(red, blue\); .*levels=\['FIRST,LAST'\]"):
+    with pytest.raises(
+        DataError, match=r"two values without a natural order: 'a' \(red, blue\); .*levels=\['FIRST,LAST'\]"
+    ):
         SpikeSlabMRF(**QUICK).fit(pd.DataFrame({"a": two, "b": codes % 2}))
     est = SpikeSlabMRF(**QUICK).fit(pd.DataFrame({"a": two, "b": rng.integers(0, 2, 60), "c": three}))
     assert est.model_ == "nominal"
@@ -137,5 +139,5 @@ def test_the_command_says_what_to_do_about_categories(table, folder, bayesmrf):
     table[["word", "two", "sex"]].to_parquet("t.parquet")
     one_sentence(bayesmrf("structure", "t.parquet", "--drop", "sex", "--model", "ising"), "--model ordinal")
     table[["two", "sex"]].to_parquet("t.parquet")
-    said = r"two words in no known order: 'sex' \(\w, \w\); .* with --levels FIRST,LAST"
+    said = r"two values without a natural order: 'sex' \(\w, \w\); .* with --levels FIRST,LAST"
     one_sentence(bayesmrf("structure", "t.parquet"), said)

@@ -329,7 +329,7 @@ def test_numbers_outside_the_ranges_of_a_codebook_are_no_answers(levels):
 def test_levels_with_commas_go_into_the_remedy_as_they_are_read():
     party = np.resize(['Free, "Liberal"', "Greens", "Christian Democrats (CDU)"], 60)
     table = pd.DataFrame({"party": party, "ill": np.resize([0, 1], 60)})
-    with pytest.raises(DataError, match="words in no known order") as e:
+    with pytest.raises(DataError, match="values without a natural order") as e:
         SpikeSlabMRF().fit(table)
     listed = re.search(r"'party' \((.*)\); give", str(e.value))[1]
     assert prepare(table, levels=listed)["party"].cat.categories.tolist() == sorted(set(party))
@@ -481,7 +481,7 @@ def test_the_command_shows_writes_and_takes_columns(bayesmrf, folder, rng):
     table.loc[[3, 5], "tired"] = None
     table.to_csv("t.csv", index=False)
     given = bayesmrf("structure", "t.csv", *SMALL)
-    one_sentence(given, r"\(1\) 1 column.*measurements.*--cut age:4.*\(2\) two words.*--nominal sex.*FIRST,LAST")
+    one_sentence(given, r"\(1\) 1 column.*measurements.*--cut age:4.*\(2\) two values.*--nominal sex.*FIRST,LAST")
     code, out, err = bayesmrf("structure", "t.csv", *SMALL, "--cut", "age:3", "--nominal", "sex", "--reverse", "ill")
     assert code == 0
     assert "sad, tired: ordered, never < sometimes < often < always" in out
@@ -514,7 +514,7 @@ def test_the_command_says_what_an_edited_codebook_lacks(bayesmrf, folder):
     book.to_csv("columns.csv", index=False)
     code, out, err = bayesmrf("columns", "t.csv", "--columns", "columns.csv")
     assert (code, err) == (0, "")
-    assert re.search(r"To answer before a run: .* has other values \('ill': 'maybe'\); add them to the levels", out)
+    assert re.search(r"Please decide: .* has other values \('ill': 'maybe'\); add them to the levels", out)
     one_sentence(bayesmrf("structure", "t.csv", *SMALL, "--columns", "columns.csv"), r"\('ill': 'maybe'\)")
     book.assign(levels=["no < yes + maybe = yes", *["0 < 1"] * 2]).to_csv("columns.csv", index=False)
     code, out, _ = bayesmrf("columns", "t.csv", "--columns", "columns.csv")

@@ -118,14 +118,16 @@ def test_codes_of_other_words_are_no_order(words, bayesmrf, folder):
     table = columns_of(words)
     row = read_columns(table).iloc[0]
     assert row["kind"] == "nominal"
-    with pytest.raises(DataError, match=r"words in no known order: 'q' .*levels=\['FIRST,...,LAST'\].*nominal=\['q'\]"):
+    with pytest.raises(
+        DataError, match=r"values without a natural order: 'q' .*levels=\['FIRST,...,LAST'\].*nominal=\['q'\]"
+    ):
         SpikeSlabMRF(**QUICK).check(table)
     typed = prepare(table, nominal="q")
     assert not typed["q"].cat.ordered
     gone = [word for word in words if re.search("verweigert|refus", str(word))]
     assert (row["codes"].split(" | ") if row["codes"] else []) == gone
     table.to_csv("t.csv", index=False)
-    one_sentence(bayesmrf("structure", "t.csv"), "words in no known order.*--levels FIRST,...,LAST.*--nominal q")
+    one_sentence(bayesmrf("structure", "t.csv"), "values without a natural order.*--levels FIRST,...,LAST.*--nominal q")
 
 
 def test_codes_below_zero_in_front_of_other_words_may_mean_no_answer(bayesmrf, folder):
@@ -336,7 +338,7 @@ def test_ordered_categories_of_files(kind, bayesmrf, folder):
     pytest.importorskip("pyarrow")
     getattr(birds(), f"to_{kind}")(f"t.{kind}")
     one_sentence(bayesmrf("structure", f"t.{kind}"), "order of the alphabet.*--levels FIRST,...,LAST.*--order-as-given")
-    assert "To answer before a run: words in the order of the alphabet" in bayesmrf("columns", f"t.{kind}")[1]
+    assert "Please decide: words in the order of the alphabet" in bayesmrf("columns", f"t.{kind}")[1]
     code, _, err = bayesmrf("columns", f"t.{kind}", "--order-as-given", "--out", "columns.csv")
     assert (code, err) == (0, "")
     for option in (["--order-as-given"], ["--columns", "columns.csv"], ["--levels", "gull,crow,duck,wren"]):

@@ -175,7 +175,7 @@ def test_rows_of_one_person_are_not_independent(name, tables, bayesmrf, folder):
     """In either order: the standard error by person is 1.375 times the naive one."""
     path = tables / f"{name}.csv"
     table = pd.read_csv(path)
-    assert "column 'id' looks like an identifier with 4 rows each" in refusal(table)
+    assert "column 'id' looks like an identifier (4 rows per value)" in refusal(table)
     assert "make it the index, X.set_index('id')" in refusal(table)
     message = r"same 'id' are alike.* up to 1\.4 times as large \(symptom – exposed\)"
     with pytest.warns(DependentRowsWarning, match=message):
@@ -201,7 +201,7 @@ def test_a_real_panel_says_so_in_its_report(data_folder, bayesmrf, folder):
     pytest.importorskip("pyreadstat")
     path = data_folder / "wheeze.sav"
     code, _, err = bayesmrf("structure", path)
-    assert (code, "'id' looks like an identifier with 4 rows each" in err) == (2, True)
+    assert (code, "'id' looks like an identifier (4 rows per value)" in err) == (2, True)
     assert bayesmrf("structure", path, "--drop", "id", "--n-draws", 20, "--seed", 1)[0] == 0
     assert bayesmrf("report", "wheeze_run")[0] == 0
     page = " ".join((folder / "wheeze_run.html").read_text().split())

@@ -91,7 +91,7 @@ def test_few_people_are_no_answers(rng):
     diary = diary.assign(sad=rng.integers(0, 2, 280), tired=rng.integers(0, 2, 280))
     assert kinds(diary) == {"id": "identifier", "beep": "identifier", "sad": "yes/no", "tired": "yes/no"}
     text = problems(diary)[0]
-    assert "column 'id' looks like an identifier with 35 rows each" in text
+    assert "column 'id' looks like an identifier (35 rows per value)" in text
     assert "8 are too few to estimate what that means" in text  # nothing is promised that is not done
     assert "id" not in pasted(text, "drop", diary.drop(columns="beep"))
     german = diary.rename(columns={"id": "vp", "beep": "messung"})

@@ -209,7 +209,7 @@ def test_the_model_is_chosen_by_categories_without_order(people, caplog):
     with pytest.raises(DataError, match="column 'id' looks like an identifier; drop columns"):
         MaximumLikelihoodMRF().fit(people.assign(id=np.arange(300)))
     words = people.assign(party=people["party"].astype(str))
-    with pytest.raises(DataError, match="words in no known order: 'party'"):
+    with pytest.raises(DataError, match="values without a natural order: 'party'"):
         MaximumLikelihoodMRF().fit(words)
     np.testing.assert_array_equal(
         MaximumLikelihoodMRF(model=ordered).fit(words).theta_, MaximumLikelihoodMRF().fit(people).theta_

@@ -19,6 +19,7 @@ FACE = {
     "check": ["X", "sample_weight", "survey_weight"],
     "load": ["path"],
     "table": ["name", "probability", "edge"],
+    "matrix": ["column"],
     "plot": ["kind", "path", "options"],
     "report": ["path", "overwrite", "to", "nodes"],
     "methods_text": [],
@@ -186,3 +187,25 @@ def test_attributes_of_a_fit_say_that_there_was_none():
 
 def test_dir_has_public_names_only():
     assert dir(bayesmrf) == sorted(bayesmrf.__all__)
+
+
+def test_a_column_of_the_main_table_is_a_matrix_of_the_nodes(fitted):
+    """Control: the matrix of another column is another."""
+    est, *_ = fitted
+    names = list("abcd")
+    name = "differences" if isinstance(est, CompareMRF) else "edges"
+    column = "inclusion" if isinstance(est, CompareMRF) else "lower"
+    square = est.matrix(column)
+    assert (list(square.index), list(square.columns)) == (names, names)
+    assert square.equals(square.T)
+    assert np.isnan(np.diag(square)).all()
+    rows = est.table(name)
+    for first, second, value in zip(rows["first"], rows["second"], rows[column], strict=True):
+        assert square.loc[first, second] == value or np.isnan(value)
+    other = "bayes_factor" if isinstance(est, CompareMRF) else "upper"
+    assert not est.matrix(other).equals(square)
+    with pytest.raises(OptionError, match=r"column must be a column of the table .*, got 'nothing'"):
+        est.matrix("nothing")
+    if isinstance(est, CompareMRF) and len(est.groups_) > 2:
+        with pytest.raises(OptionError, match=r"one value for each pair, got 'difference'; table\('differences'\)"):
+            est.matrix("difference")

@@ -100,7 +100,7 @@ def test_waves_may_be_rounded_and_staggered(table):
     found = transitions(np.zeros((400, 3)), order)
     assert found.distances == ((6.0, 100), (7.0, 100), (8.0, 100))
     assert found.said == (
-        "100 of 300 transitions between successive rows are used: 200 left out as their distance is not 6 (distances "
+        "100 of 300 pairs of consecutive rows are used; skipped are 200 not 6 apart (distances "
         "of successive waves: 6 (100 times), 7 (100 times), 8 (100 times)); if those of a person are one step apart, "
         "number them 1, 2, 3, ..."
     )
@@ -143,12 +143,12 @@ def test_gaps_are_left_out_and_missing_answers_are_completed(table):
     """Where Z is followed by chains, transitions with missing answers are left out, too."""
     few = table[~((table["id"] == 3) & (table["t"] == 1))].astype({"a": float})
     few.loc[(few["id"] == 7) & (few["t"] == 2), "a"] = np.nan
-    with pytest.warns(TransitionsWarning, match=r"298 of 299 .* are used: 1 left out as their distance is not 1\.$"):
+    with pytest.warns(TransitionsWarning, match=r"298 of 299 .* are used; skipped are 1 not 1 apart\.$"):
         est = PanelMRF(**QUICK).fit(few, "id", "t")
     found = est.table("transitions").set_index("what")["number"]
     assert found.tolist() == [399, 100, 299, 1, 0, 298, 2]
     assert est.table("findings")["text"].str.contains("298 of 299").any()
-    with pytest.warns(TransitionsWarning, match="296 of 299 .*: 1 left out as their distance is not 1; 2 left out as"):
+    with pytest.warns(TransitionsWarning, match="296 of 299 .*; skipped are 1 not 1 apart and 2 with missing"):
         est = PanelMRF(within=True, method="chains", **QUICK).fit(few, "id", "t")
     assert est.table("transitions")["number"].tolist() == [399, 100, 299, 1, 2, 296]
 
@@ -190,6 +190,8 @@ def test_lagged_edges_are_found_with_their_direction(fitted):
     assert fitted.lagged_graph_.edges["c", "b"]["weight"] < 0
     assert not fitted.within_inclusion_.any()
     assert fitted.table("lagged").iloc[0]["inclusion"] == fitted.lagged_inclusion_.max()
+    np.testing.assert_array_equal(fitted.matrix(), fitted.lagged_inclusion_)
+    assert fitted.matrix("weight").loc["c", "b"] < 0
 
 
 def test_without_a_spike_weights_are_those_of_logistic_regressions(rng):

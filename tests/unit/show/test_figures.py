@@ -238,7 +238,7 @@ def test_the_command_draws_a_stored_run(fits, bayesmrf, folder):
     assert (folder / "run-edges.pdf").exists()
     assert bayesmrf("plot", "run", "--layout", "place.csv", "--out", "g.png")[0] == 0
     for words, message in [
-        (["--out", "f.svg"], "f.svg exists already; give another path, or --overwrite to replace it"),
+        (["--out", "f.svg"], "f.svg exists already; give another path or set --overwrite"),
         (["nothing"], "KIND must be a figure of this result"),
         (["--layout", "round"], "--layout must be spring, circle, the folder of a result, or a file"),
         (["--layout", "labels.csv"], "--layout must be lines of a name and two numbers, got"),

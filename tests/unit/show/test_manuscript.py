@@ -87,6 +87,6 @@ def test_what_is_refused(rng, tmp_path, monkeypatch, bayesmrf):
         write_report(structure_tree(rng), tmp_path / "r", to="docx")
     save(structure_tree(rng), tmp_path / "run")
     code, out, _ = bayesmrf("report", "run", "--to", "latex")
-    assert (code, "The report is run.tex\n" in out) == (0, True)
+    assert (code, "The report is run.tex" in out) == (0, True)
     code, _, err = bayesmrf("report", "run", "--to", "pdf")
     assert (code, "--to must be one of" in err) == (2, True)

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from typer.testing import CliRunner
 
-from bayesmrf import SpikeSlabMRF, results, write_report
+from bayesmrf import PanelMRF, SpikeSlabMRF, results, write_report
 from bayesmrf.cli.app import app
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.priors import Blocks, SpikeSlab
@@ -169,6 +169,29 @@ def test_pages_of_other_results_say_nothing_on_the_console(browser, tmp_path, ma
     page, said = opened(browser, write_report(make(np.random.default_rng(1)), tmp_path / "r.html"))
     assert said == []
     assert page.locator("h1").count() == 1
+    page.close()
+
+
+@in_a_browser
+def test_the_page_of_a_panel_shows_arrows_and_loops(browser, tmp_path):
+    """Each direction is an edge of its own; control: the network within a wave would have at most three."""
+    rng = np.random.default_rng(2)
+    x = np.zeros((40, 10, 3), dtype=int)
+    for t in range(1, 10):
+        p = 1 / (1 + np.exp(-(2.5 * x[:, t - 1] + 2.5 * x[:, t - 1, [1, 2, 0]] - 2.5)))
+        x[:, t] = rng.random((40, 3)) < p
+    table = pd.DataFrame(x.reshape(-1, 3), columns=list("abc"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        est = PanelMRF(n_draws=100, n_warmup=50, n_chains=2, progress=False, random_state=0)
+        est.fit(table, person=np.repeat(np.arange(40), 10))
+    page, said = opened(browser, est.report(tmp_path / "panel.html"))
+    expect(page.locator(".network canvas").first).to_be_visible()
+    page.locator(".least").fill("0")
+    expect(page.locator(".counted")).to_have_text(re.compile("^9 of 9"))
+    page.locator(".find").fill("a")
+    expect(page.locator(".said")).to_have_text(re.compile("^a"))
+    assert said == []
     page.close()
 
 

@@ -1,6 +1,7 @@
 """The report: whole, self-contained, escaped, honest about what it leaves out, and readable by a browser."""
 
 import re
+import time
 import warnings
 from html.parser import HTMLParser
 
@@ -18,7 +19,7 @@ from bayesmrf.answers.parameters.shown import MOST_PARAMETERS
 from bayesmrf.answers.run.shown import MOST_MISSING
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators import LabelFieldMRF
-from bayesmrf.results.summary import GroupedSummary, ParameterSummary
+from bayesmrf.results.summary import GroupedSummary, ParameterSummary, summarise
 from tests.helpers.browser import in_a_browser, opened, texts_when, unfold
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree, structure_tree
 
@@ -320,3 +321,18 @@ def test_axes_of_their_own_figure_show_their_picture():
     assert plots.plot_network(tree)._repr_png_().startswith(b"\x89PNG")
     given = Figure().subplots()
     assert plots.plot_network(tree, ax=given) is given
+
+
+def test_the_time_of_a_run_has_all_its_parts(rng, tmp_path):
+    """Preparation and checks count; a tree of an earlier version has the time of its draws alone."""
+    x = (rng.normal(size=(80, 1)) + rng.normal(size=(80, 3)) > 0).astype(int)
+    began = time.monotonic()
+    est = SpikeSlabMRF(n_draws=20, n_warmup=10, n_chains=2, progress=False, random_state=0, n_jobs=1).fit(x)
+    elapsed = time.monotonic() - began
+    attrs = est.posterior_.attrs
+    parts = [attrs[name] for name in ("time_before_draws", "run_time", "time_after_draws")]
+    assert min(parts) > 0
+    assert 0.7 * elapsed < sum(parts) <= elapsed + 0.01
+    assert f"{sum(parts):,.1f} s (" in summarise(est).time_sentence
+    del attrs["time_after_draws"], attrs["time_before_draws"]
+    assert summarise(est).time_sentence == f"{parts[1]:,.1f} s"

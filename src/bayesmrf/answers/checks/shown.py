@@ -39,12 +39,11 @@ def checks(s: Summary) -> Table:
         return f"row {int(name) + first}" if kind == "row" else said_in_python(kind, name, value)
 
     note = (
-        f"{count(len(frame), 'statistic')} of the data ({count(int(about['n_rows']), 'row')}) "
-        f"{'is' if len(frame) == 1 else 'are'} compared with those of {int(about['n_replicates']):,} tables that the "
-        f"posterior predicts. Outside are those with a p-value below {LEVEL:g}, adjusted for the number of all: "
-        f"{f'{n:,}' if n else 'none'}. Pairs are compared given how often each answer "
-        "is given, triples given their pairs, the sum given its mean and variance. Rows: how many nats less probable "
-        "than the mean row of a table from the model."
+        f"We compared {count(len(frame), 'summary statistic')} of the data ({count(int(about['n_rows']), 'row')}) with "
+        f"{int(about['n_replicates']):,} data sets simulated from the posterior. {f'{n:,}' if n else 'None'} "
+        f"deviate{'s' if n < 2 else ''} significantly (adjusted p < {LEVEL:g}). Pairs are compared given how often "
+        "each answer occurs, triples given their pairs, the sum given its mean and variance; rows by how much lower "
+        "their log probability is than that of the mean row of a data set from the model."
     )
     value = "{:,.1f}" if about["counted"] else "{:,.2f}"
     group = [text("group")] if frame["group"].any() else []

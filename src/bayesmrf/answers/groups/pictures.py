@@ -251,7 +251,7 @@ def plot_credible_ball(tree: Any, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(f"{len(order):,} edges, by group" + ("; grey: groups without a counterpart" if lone else ""))
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title(f"{100 * ball.share:.0f} % of the draws are within {ball.radius:.2f} nats", fontsize=9, color=INK)
+    ax.set_title(f"{100 * ball.share:.0f} % credible ball: radius {ball.radius:.2f} nats", fontsize=9, color=INK)
     return ax
 
 

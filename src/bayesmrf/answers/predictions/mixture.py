@@ -23,6 +23,7 @@ from ...results.blocks import at_draws
 from ...results.median_model import in_median_model
 from ...rng import as_seed_sequence
 from ...samplers.tempered import Tempered
+from ...types import Column, Rows, Seed, Weights
 from .normaliser import (
     LARGEST_ERROR,
     Normaliser,
@@ -126,11 +127,11 @@ class Mixture:
         """The groups that have a network each; None stands for the only network."""
         return (None,) if self.labels is None else range(len(self.labels))
 
-    def read(self, X: Any, sample_weight: Any = None, unused: Sequence[int] = ()) -> States:
+    def read(self, X: Rows, sample_weight: Weights = None, unused: Sequence[int] = ()) -> States:
         """Check data in the coding of those that were fitted; the values of ``unused`` columns are arbitrary."""
         return read_new(X, sample_weight, self.reading, unused)
 
-    def codes(self, groups: Any, X: Any, n: int) -> list[tuple[int | None, np.ndarray]]:
+    def codes(self, groups: Column, X: Rows, n: int) -> list[tuple[int | None, np.ndarray]]:
         """Return the groups of the rows of a table, and the numbers of the rows of each."""
         if self.labels is None:
             return [(None, np.arange(n))]
@@ -138,7 +139,7 @@ class Mixture:
         return [(int(g), np.flatnonzero(codes == g)) for g in np.unique(codes)]
 
     def sample(
-        self, n_samples: int, random_state: Any, average: str, clamped: Any = None, group: int | None = None
+        self, n_samples: int, random_state: Seed, average: str, clamped: Any = None, group: int | None = None
     ) -> np.ndarray:
         """Draw states from the mixture, in the coding of the data fitted; see `bayesmrf.SpikeSlabMRF.sample`."""
         _N_SAMPLES.check("n_samples", n_samples)
@@ -244,10 +245,10 @@ class Mixture:
 
     def log_predictive_of_rows(
         self,
-        X: Any,
+        X: Rows,
         average: str,
-        sample_weight: Any = None,
-        groups: Any = None,
+        sample_weight: Weights = None,
+        groups: Column = None,
         clamped: Any = None,
         what: str = LEFT_OUT,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -275,19 +276,21 @@ class Mixture:
                 away = away + share * of_group[2]  # the same draws, in which groups may depend on each other
         return each, error, away, weights
 
-    def score(self, X: Any, average: str, sample_weight: Any = None, groups: Any = None, clamped: Any = None) -> float:
+    def score(
+        self, X: Rows, average: str, sample_weight: Weights = None, groups: Column = None, clamped: Any = None
+    ) -> float:
         """Compute the mean log density of a row; see `bayesmrf.SpikeSlabMRF.score`."""
         each, _, away, weights = self.log_predictive_of_rows(X, average, sample_weight, groups, clamped)
         warn_if_few("the score", error_of_mean(away), LARGEST_ERROR)
         return float(each[weights > 0] @ weights[weights > 0])
 
-    def score_samples(self, X: Any, average: str, groups: Any = None, clamped: Any = None) -> np.ndarray:
+    def score_samples(self, X: Rows, average: str, groups: Column = None, clamped: Any = None) -> np.ndarray:
         """Compute the log density of each row; see `bayesmrf.SpikeSlabMRF.score_samples`."""
         each, error, _, _ = self.log_predictive_of_rows(X, average, None, groups, clamped, NO_DENSITY)
         warn_if_few("the log density of {} of {} rows", error, LARGEST_ERROR_OF_A_ROW)
         return each
 
-    def conditional(self, X: Any, nodes: Any, average: str, is_read: bool, groups: Any = None) -> np.ndarray:
+    def conditional(self, X: Rows, nodes: Any, average: str, is_read: bool, groups: Column = None) -> np.ndarray:
         """Return the log probability of each joint state of some nodes, or of the state in X if that ``is_read``."""
         model = self.model
         numbers = predicted(nodes, self.reading.names, model.n_states)

@@ -170,7 +170,7 @@ def _what_was_run(s: Summary) -> str:
     facts += [("Method", s.method_sentence), ("Exact or approximate", s.kind_sentence)]
     facts += [("Draws", s.draws_sentence)]
     facts += [(label[0].upper() + label[1:], value) for label, value in s.options.items()]
-    facts += [("Run time", f"{a['run_time']:,.1f} s"), ("Created", str(a.get("created_at", "unknown")))]
+    facts += [("Run time", s.time_sentence), ("Created", str(a.get("created_at", "unknown")))]
     cut = "" if a.get("complete", True) else paragraph(
         "This run was stopped before its end; the report is on the draws until then.", "verdict fair")  # fmt: skip
     return f"{cut}{_facts(facts)}"

@@ -93,8 +93,8 @@ def _problems(columns: list[Column]) -> list[str]:
     if two:
         first = [c for _, c in two[:MOST_NAMED]]
         texts.append(
-            f"two words in no known order: {listed([name for name, _ in two], total=True)}; count the second as yes "
-            f"with {preparing('nominal', *(c.name for c in first))}, or give them in their order with "
+            f"two values without a natural order: {listed([name for name, _ in two], total=True)}; count the second as "
+            f"yes with {preparing('nominal', *(c.name for c in first))}, or give them in their order with "
             f"{preparing('levels', TEMPLATE.replace('...,', ''))}"
         )
     if more:
@@ -102,8 +102,8 @@ def _problems(columns: list[Column]) -> list[str]:
         can_be_ordered = any(len(c.labels) <= MOST_LEVELS for c in first)
         order = f"give them in their order with {preparing('levels', TEMPLATE)}, or " if can_be_ordered else ""
         texts.append(
-            f"words in no known order: {listed([name for name, _ in more], total=True)}; {order}say that they have "
-            f"none with {preparing('nominal', *(c.name for c in first))}{_codes(columns)}"
+            f"values without a natural order: {listed([name for name, _ in more], total=True)}; {order}say that they "
+            f"have none with {preparing('nominal', *(c.name for c in first))}{_codes(columns)}"
         )
     return texts
 

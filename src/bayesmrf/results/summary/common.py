@@ -15,6 +15,7 @@ from ...declare.option import options_of
 from ...errors import OptionError
 from ...families import FAMILIES, FamilyRow
 from ...names import shown
+from ...runs.run import TIMES
 from .. import convergence
 from ..blocks import Columns, stacked, variable
 from ..display import display_in
@@ -302,6 +303,14 @@ class Summary(Kind):
         size = f"{count(sizes['chain'], 'chain')} of {count(sizes['draw'], 'draw')}"
         until = "" if "short" not in a or cut else " (the most)" if a["short"] else " (until good)"
         return f"{size}{until} after {count(a.get('n_warmup', 0), 'step')} of warm-up{thin}{cut}"
+
+    @property
+    def time_sentence(self) -> str:
+        """How long the run took: all of it, and the time before, of, and after the draws."""
+        times = [float(self.attrs.get(name, 0.0)) for name in (TIMES[0], "run_time", TIMES[1])]
+        before, draws, after = (f"{t:,.1f} s" for t in times)
+        parts = f" ({before} before the draws, {draws} of draws, {after} of checks)" if TIMES[1] in self.attrs else ""
+        return f"{sum(times):,.1f} s{parts}"
 
     @property
     def method_sentence(self) -> str:

@@ -100,8 +100,8 @@ class PanelSummary(InclusionSummary):
     def data_sentence(self) -> str:
         """Size of the data, which rows follow each other, and the model."""
         t = self.numbers_of_transitions
-        left = [f"{t['gaps']:,} left out as their distance is not {t['step']:g}"] if t["gaps"] else []
-        how = "with missing answers, which are drawn" if t.get("completed") else "left out as answers are missing"
+        left = [f"{t['gaps']:,} not {t['step']:g} apart are skipped"] if t["gaps"] else []
+        how = "with missing answers, which are drawn" if t.get("completed") else "with missing answers are skipped"
         left += [f"{t['missing']:,} {how}"] if t["missing"] else []
         left += [f"{t['nights']:,} nights, or breaks between sessions, are not crossed"] if t.get("nights") else []
         out = f" ({'; '.join(left)})" if left else ""
