@@ -23,6 +23,7 @@ include_patterns = [
     "*.md",
     "benchmarks/README.md",
     "papers/README.md",
+    "reference/README.md",
     "papers/*/README.md",
 ]
 exclude_patterns = ["README.md", "build", ".[a-z]*", "src", "tests", "findings"]

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,7 +172,7 @@ def _parts_of_r(path: Path) -> Mapping[str, Any]:
     except (OSError, ValueError, NotImplementedError, KeyError, TypeError, AttributeError, EOFError) as e:
         reason = e.strerror if isinstance(e, OSError) and e.strerror else shown(str(e) or type(e).__name__, 100)
         raise DataError(f"{call(path)}: cannot be read as a file of R ({reason}); in R, {_SAVE}") from None
-    parts = value if isinstance(value, Mapping) else getattr(value, "__dict__", {})
+    parts = vars(value) if isinstance(value, SimpleNamespace) else value if isinstance(value, Mapping) else {}
     return {str(name): part for name, part in parts.items()}
 
 

@@ -48,6 +48,6 @@ def test_a_script_without_it_is_found():
 
 
 def test_the_page_of_surprises_lists_every_script_once():
-    page = (ROOT / "docs" / "surprises.md").read_text()
+    page = (ROOT / "docs" / "notes" / "surprises.md").read_text()
     listed = re.findall(r"\| `(\w+)` \|$", page, re.MULTILINE)
     assert sorted(listed) == sorted(path.stem for path in FOLDER.glob("*.sh"))

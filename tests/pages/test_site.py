@@ -81,7 +81,7 @@ def words(site):
     for path in site.rglob("*.html"):
         article = path.read_text(encoding="utf-8").partition('<article role="main"')[2].partition("</article>")[0]
         text += " " + unescape(re.sub(r"<[^>]*>", " ", article))
-    return set(re.findall(r"--?[\w-]+|\w+", text))
+    return {*re.findall(r"--?\w[\w-]*", text), *re.findall(r"\w+", text)}
 
 
 def options():

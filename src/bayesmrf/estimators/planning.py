@@ -20,7 +20,7 @@ from ..declare.rule import PROBABILITY, SCALE, SEED, integer
 from ..errors import BayesMRFWarning, DataError, OptionError, argument, in_python, in_words
 from ..models.bases import edge_of
 from ..results import posterior_of
-from ..results.bayes_factors import LIMITS
+from ..results.bayes_factors import LIMITS, bounded
 from ..results.blocks import at_draws, variable
 from ..results.convergence import verdict
 from ..results.edge_evidence import evidence, has_evidence
@@ -112,7 +112,7 @@ def factors(est: Any) -> np.ndarray:
             option="estimator", got=est.method_, expected="one whose method has Bayes factors of edges",
             remedy="take method='auto'",
         )  # fmt: skip
-    return np.asarray(10.0 ** evidence(est.posterior_).log10)
+    return bounded(evidence(est.posterior_).log10)
 
 
 def fitted_to_one(draw: Callable[[], Truth], estimator: Any, n: int, rng: np.random.Generator) -> tuple[Truth, Any]:

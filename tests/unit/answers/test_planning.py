@@ -190,3 +190,15 @@ def test_the_command_writes_page_table_and_replicates(bayesmrf, folder):
     code, _, err = bayesmrf("plan", "--n", "ten", "--out", "other")
     assert code == 2
     assert "--n must be integers with commas between them" in err
+
+
+def test_certain_edges_have_the_largest_factor():
+    """Of an edge of all draws log10 may be beyond what a float holds; nothing overflows."""
+    from types import SimpleNamespace
+
+    import bayesmrf.estimators.planning as of_plans
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of_plans, "has_evidence", lambda tree: True)
+        patch.setattr(of_plans, "evidence", lambda tree: SimpleNamespace(log10=np.array([400.0, 0.0, -400.0, np.nan])))
+        np.testing.assert_array_equal(of_plans.factors(SimpleNamespace(posterior_=None)), [1e4, 1.0, 1e-4, np.nan])
