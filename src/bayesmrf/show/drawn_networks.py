@@ -18,6 +18,8 @@ _MOST_LETTERS, _MOST_NAMED = 200, 24  # of all names, and nodes, that have their
 _IN_KEY = 26  # letters of a name in the key of numbers
 _NAMES, _LINE = 2, 0.15  # names of the key next to each other below a network, and inches of a line
 _BEND = 0.18  # of an arrow, so that both directions are seen
+_QUADRATIC = [1, 3, 3]  # codes of matplotlib for a curve
+_LENGTH, _HEAD = 0.6, "-|>,head_length=0.6,head_width=0.35"  # of arrow heads, in their scale
 
 
 class Network(NamedTuple):
@@ -53,34 +55,68 @@ def draw_arrows(panel: Axes, place: np.ndarray, ends: np.ndarray, look: Look, no
     from matplotlib.patches import Circle, FancyArrowPatch, PathPatch
     from matplotlib.path import Path
 
-    middle, size = place.mean(axis=0), max(0.07 * float(np.ptp(place, axis=0).max() + 1e-9), 0.55 * node)
+    size, outward = _loops(place, node)
     for e in look.order:
         u, v = ends[e]
         style: dict[str, Any] = {
             "linewidth": look.widths[e], "linestyle": DASHED if look.dashed[e] else "solid", "zorder": 1,
         }  # fmt: skip
         if u == v:
-            away = place[u] - middle
-            length = float(np.hypot(*away))
-            away = away / length if length > 0 else np.array([0.0, 1.0])
-            panel.add_patch(Circle(tuple(place[u] + size * away), size, fill=False, edgecolor=look.colours[e], **style))
+            centre = tuple(place[u] + size * outward[u])
+            panel.add_patch(Circle(centre, size, fill=False, edgecolor=look.colours[e], **style))
         else:
             across = (place[v] - place[u])[::-1] * (1, -1)
             middle_of = (place[u] + place[v]) / 2 + _BEND * across  # control point of a quadratic curve
-            curve = Path([place[u], middle_of, place[v]], [Path.MOVETO, Path.CURVE3, Path.CURVE3])
-            panel.add_patch(PathPatch(curve, fill=False, edgecolor=look.colours[e], **style))
-            # Dashes would break the outline of a head, which is drawn apart.
-            near = 0.2**2 * place[u] + 2 * 0.2 * 0.8 * middle_of + 0.8**2 * place[v]
+            scale = 8 + 2 * look.widths[e]
+            base, top = _head(place[u], middle_of, place[v], 0.5 * node, scale) if node else (0.8, 1.0)
+            near, tip = (_on_curve(place[u], middle_of, place[v], t) for t in (base, top))
+            until = base + (0.1 if node else 0.6) * (top - base)
+            end = _on_curve(place[u], middle_of, place[v], until)
+            shaft = Path([place[u], (1 - until) * place[u] + until * middle_of, end], _QUADRATIC)
+            panel.add_patch(PathPatch(shaft, fill=False, edgecolor=look.colours[e], capstyle="butt", **style))
+            # Dashes would break the outline of a head, which is drawn apart, and is wider than the shaft.
             panel.add_patch(
                 FancyArrowPatch(
-                    tuple(near), tuple(place[v]), arrowstyle="-|>", mutation_scale=8 + 2 * look.widths[e], shrinkA=0,
-                    shrinkB=max(4.0, 0.5 * node), linewidth=0, color=look.colours[e], zorder=1.5,
+                    tuple(near), tuple(tip), arrowstyle=_HEAD, mutation_scale=scale, shrinkA=0,
+                    shrinkB=0.0 if node else 4.0, linewidth=0, color=look.colours[e], zorder=1.5,
                 )
             )  # fmt: skip
 
 
-def name_nodes(ax: Axes, names: list[str], place: np.ndarray, degree: np.ndarray) -> None:
-    """Write names above their nodes, those with many edges first; names that would overlap are omitted."""
+def _on_curve(start: np.ndarray, control: np.ndarray, end: np.ndarray, t: Any) -> np.ndarray:
+    """Return a point of a quadratic curve, or points if ``t`` is an array (n, 1)."""
+    point: np.ndarray = (1 - t) ** 2 * start + 2 * t * (1 - t) * control + t**2 * end
+    return point
+
+
+def _head(start: np.ndarray, control: np.ndarray, end: np.ndarray, rim: float, scale: float) -> tuple[float, float]:
+    """Return where the head of an arrow begins on its curve, and where the curve meets the rim of a node."""
+    t = np.linspace(0, 1, 201)[:, None]
+    left = np.hypot(*(_on_curve(start, control, end, t) - end).T)
+    top = float(t[np.argmax(left <= rim), 0])
+    return min(float(t[np.argmax(left <= rim + _LENGTH * scale), 0]), top - 0.01), top
+
+
+def _loops(place: np.ndarray, node: float) -> tuple[float, np.ndarray]:
+    """Return the radius of loops, and the directions (n, 2) from the middle in which they are drawn."""
+    away = place - place.mean(axis=0)
+    length = np.hypot(*away.T)[:, None]
+    outward = np.divide(away, length, where=length > 0, out=np.tile([0.0, 1.0], (len(place), 1)))
+    return 0.55 * node if node else 0.07 * float(np.ptp(place, axis=0).max() + 1e-9), outward
+
+
+def beyond_loops(place: np.ndarray, has_loop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where names of nodes with loops stand, (n, 2): above the loops, or below where these point down, (n,)."""
+    size, outward = _loops(place, 0.0)
+    is_below = outward[:, 1] < -1e-6
+    ends = size * (outward + np.stack([np.zeros(len(place)), np.where(is_below, -1, 1)], axis=1))
+    return place + has_loop[:, None] * ends, is_below
+
+
+def name_nodes(
+    ax: Axes, names: list[str], place: np.ndarray, degree: np.ndarray, is_below: np.ndarray | None = None
+) -> None:
+    """Write names above their nodes, or below, those with many edges first; names that would overlap are omitted."""
     n, figure = len(names), ax.get_figure(root=True)
     size, most = (9, 24) if n <= 30 else (7, 16) if n <= 60 else (5.5, 12)
     assert figure is not None
@@ -96,9 +132,10 @@ def name_nodes(ax: Axes, names: list[str], place: np.ndarray, degree: np.ndarray
         ax.annotate(
             short,
             (x, y),
-            xytext=(0, 5 if n <= 30 else 3.5),
+            xytext=(0, (5 if n <= 30 else 3.5) * (1 if is_below is None or not is_below[i] else -1)),
             textcoords="offset points",
             ha="center",
+            va="baseline" if is_below is None or not is_below[i] else "top",
             fontsize=size,
             color=INK,
             zorder=3,

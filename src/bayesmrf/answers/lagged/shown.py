@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...results.median_model import ABOVE, EDGES
 from ...results.summary import PanelSummary
-from ...show.drawn_networks import draw_arrows, draw_edges, name_nodes
+from ...show.drawn_networks import beyond_loops, draw_arrows, draw_edges, name_nodes
 from ...show.figures import PictureOf, resized
 from ...show.layout import layout
 from ...show.network_style import ALPHAS, paler, signed
@@ -110,7 +110,10 @@ def plot_panel(tree: Any, ax: Axes | None = None) -> Axes:
             draw_edges(panel, place[ends[edges]], look, look.order)
         panel.scatter(place[:, 0], place[:, 1], s=40, color=INK, zorder=2, linewidths=0)
         if len(s.names) <= _MOST_NAMED:
-            name_nodes(panel, list(s.names), place, np.bincount(ends[edges].ravel(), minlength=len(s.names)))
+            drawn, n = ends[edges], len(s.names)
+            has_loop = np.isin(np.arange(n), drawn[drawn[:, 0] == drawn[:, 1], 0])
+            anchors, is_below = beyond_loops(place, has_loop)
+            name_nodes(panel, list(s.names), anchors, np.bincount(drawn.ravel(), minlength=n), is_below)
         panel.set_title(title if edges.any() else f"{title}: no {ABOVE}", fontsize=9, color=INK)
         panel.set_aspect("equal")
         panel.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - room, high[1] + room))
