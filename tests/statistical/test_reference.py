@@ -224,7 +224,7 @@ def test_chains_are_taken_where_extrapolated_inclusions_would_be_wrong(few):
     assert np.abs(chains - exact).max() < 0.1
     extrapolated, stored = fit(ReversibleJump(moments="extrapolated"))
     assert stored["moments"] == "extrapolated"
-    assert "inclusions near 0.5 are uncertain by 0." in stored["findings"]
+    assert "inclusion probabilities near 0.5 may be wrong by up to 0." in stored["findings"]
     assert np.abs(extrapolated - exact).max() > 0.15
 
 

@@ -90,8 +90,8 @@ def test_rows_of_blank_instruments_are_no_people(items):
     blank = pd.DataFrame({"record_id": np.arange(160)}).reindex(columns=table.columns)
     both = pd.concat([table, blank]).sort_values("record_id", kind="stable")
     assert len(answered(both)) == 160
-    assert "rows each" not in told(both)
-    assert "2 rows each" in told(pd.concat([table, table]))  # control
+    assert "rows per value" not in told(both)
+    assert "2 rows per value" in told(pd.concat([table, table]))  # control
 
 
 @pytest.mark.parametrize("name", ["form_status", "votes_crossed", "boxes_99"])

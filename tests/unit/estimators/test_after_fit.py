@@ -60,7 +60,7 @@ PRIORS = {"parameters": Normal(0.1), "labels": Normal(0.1), "groups": DirichletP
 REFUSED = {
     "groups": {"add_log_prior"},
     "panel, own intercepts": {"add_log_likelihood", "evidence_table"},
-    "parameters": {"sensitivity"},
+    "parameters": {"matrix", "sensitivity"},
 }
 OTHERS = {  # legal values of what no rule declares values of
     "graph": nx.path_graph(2),

@@ -157,7 +157,7 @@ def test_strips_are_the_partitions_of_the_credible_ball(rng):
     np.testing.assert_allclose(strips[0], hues[summary.groups[order]])
     kept = [(strip == strips[0]).all(axis=1).mean() for strip in strips]
     assert min(kept) > 0.5  # each draw keeps 95 % of the edges where they are
-    assert f"within {ball.radius:.2f} nats" in ax.get_title()
+    assert f"radius {ball.radius:.2f} nats" in ax.get_title()
     number = [len(set(g)) for g in (summary.groups, ball.horizontal[0], ball.upper[0], ball.lower[0])]
     assert [t.get_text().split("\n")[1].split(",")[0] for t in ax.get_yticklabels()] == [f"{k} groups" for k in number]
 
