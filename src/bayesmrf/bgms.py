@@ -72,14 +72,14 @@ def read_bgms(fit: str | PathLike[str] | pd.DataFrame, version: str | None = Non
     if names != [str(name) for name in inclusion.columns] or len({*names}) != len(names):
         raise DataError("fit must have a matrix whose rows and columns have the same names, each once; in R, set "
                         "colnames of the data before the fit")  # fmt: skip
-    values = inclusion.to_numpy(dtype=float)
-    u, v = np.triu_indices(len(names), 1)
-    if not (np.isfinite(values[u, v]).all() and values.min() >= 0 and values.max() <= 1):
+    shares = _pairs(inclusion, names)
+    if not (shares.min() >= 0 and shares.max() <= 1):
         raise DataError("fit must have inclusion probabilities, numbers from 0 to 1")
     factor = 1.0 if _version(parts, version) < _HALVED else 2.0
-    weights = np.full(len(u), np.nan) if weight is None else factor * weight.to_numpy(dtype=float)[u, v]
+    weights = np.full(len(shares), np.nan) if weight is None else factor * _pairs(weight, names)
+    u, v = np.triu_indices(len(names), 1)
     ends = {"first": [names[i] for i in u], "second": [names[i] for i in v]}
-    return pd.DataFrame({**ends, "inclusion": values[u, v], "weight": weights})
+    return pd.DataFrame({**ends, "inclusion": shares, "weight": weights})
 
 
 def next_to_bgms(
@@ -145,9 +145,9 @@ def sentences(table: pd.DataFrame) -> list[str]:
         f"{'has' if changed == 1 else 'have'} another category of evidence."
     ]
     surer = (table["inclusion_bgms"] - 0.5).abs() > (table["inclusion"] - 0.5).abs()
-    if far:
+    if n_surer := int(surer[size > _DIFFERENT].sum()):
         texts.append(
-            f"bgms is surer in {int(surer[size > _DIFFERENT].sum()):,} of these: its pseudo-likelihood counts each "
+            f"bgms is surer in {n_surer:,} of these: its pseudo-likelihood counts each "
             "answer once for every column, so that its posterior is too narrow, and edges about which the data are "
             "inconclusive appear nearly certain."
         )
@@ -208,6 +208,23 @@ def _dimnames(value: Any) -> list[list[str]]:
         return []
     coords = [[str(name) for name in c.values] for c in value.coords.values()]
     return coords if len(coords) == 2 else []
+
+
+def _pairs(matrix: pd.DataFrame, names: list[str]) -> np.ndarray:
+    """Return the entries of a symmetric matrix for pairs of nodes, in the order of ``names``."""
+    labelled = matrix.set_axis([str(name) for name in matrix.index]).set_axis(
+        [str(name) for name in matrix.columns], axis=1
+    )
+    u, v = np.triu_indices(len(names), 1)
+    try:
+        values = labelled.reindex(index=names, columns=names).to_numpy(dtype=float)
+    except (TypeError, ValueError):
+        values = np.full((len(names), len(names)), np.nan)
+    if not (len(u) and np.allclose(values[u, v], values[v, u], atol=1e-6)):
+        raise DataError("fit must have a symmetric matrix of numbers, with the same nodes in each matrix; in R, take "
+                        "the whole matrix and not one triangle of it")  # fmt: skip
+    pairs: np.ndarray = values[u, v]
+    return pairs
 
 
 def _names(parts: Mapping[str, Any], n: int) -> list[str]:

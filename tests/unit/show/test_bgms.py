@@ -87,6 +87,18 @@ def test_matrices_as_csv_are_read(files):
     pd.testing.assert_frame_equal(read, read_bgms(square))
 
 
+def test_diagonals_and_the_order_of_nodes_do_not_matter(files, monkeypatch):
+    """Weights may be in another order than inclusions; control: they are not symmetric in the nodes."""
+    square = matrix({("a", "b"): 0.25, ("a", "c"): 0.5, ("b", "c"): 1.0}, ["a", "b", "c"])
+    weight = matrix({("a", "b"): 1.0, ("a", "c"): 2.0, ("b", "c"): 3.0}, ["c", "a", "b"])
+    monkeypatch.setattr("bayesmrf.bgms._parts_of_r", lambda _: {"indicator": square, "pairwise": weight})
+    square = square.mask(np.eye(3, dtype=bool))
+    read = read_bgms(files / "fit.rds", "0.1")
+    assert read["inclusion"].tolist() == [0.25, 0.5, 1.0]
+    assert read["weight"].tolist() == [1.0, 2.0, 3.0]
+    assert weight.to_numpy()[np.triu_indices(3, 1)].tolist() != [1.0, 2.0, 3.0]
+
+
 def test_what_is_no_fit_is_refused(files):
     (files / "t.csv").write_text("a,b\n1,yes\n")
     with pytest.raises(DataError, match=r"t\.csv.* must be a square matrix of numbers with names"):
@@ -96,6 +108,13 @@ def test_what_is_no_fit_is_refused(files):
         read_bgms(files / "t.rds")
     with pytest.raises(DataError, match="inclusion probabilities, numbers from 0 to 1"):
         read_bgms(matrix({("a", "b"): 1.5}, ["a", "b"]))
+    for values in (
+        [[0, 0.5], [0, 0]],
+        [[0, "yes"], ["yes", 0]],
+        [[0, np.nan], [np.nan, 0]],
+    ):
+        with pytest.raises(DataError, match="symmetric matrix of numbers"):
+            read_bgms(pd.DataFrame(values, ["a", "b"], ["a", "b"]))
     with pytest.raises(DataError, match="rows and columns have the same names"):
         read_bgms(pd.DataFrame([[0, 1], [1, 0]], ["a", "b"], ["b", "a"]))
     with pytest.raises(OptionError, match=r"version must be a version of bgms, such as \"0.2.0\", got 'new'"):
