@@ -16,6 +16,7 @@ from .data.files import call
 from .data.text_tables import entries_of
 from .declare.paths import path_of
 from .errors import DataError, OptionError
+from .findings import BAD, FAIR
 from .names import listed, quoted, shown
 from .results.categories import WORDS, categories
 from .results.summary import count, summarise
@@ -100,7 +101,7 @@ def next_to_bgms(
         A row for each pair, the largest difference of inclusions first: inclusion, weight and category of evidence of
         both. Weights of bgms are posterior means that count absent edges as 0, as are those next to them.
     sentences : list of str
-        What differs, and why.
+        What differs, and why; and what may be wrong with the result of this package.
 
     Raises
     ------
@@ -116,7 +117,8 @@ def next_to_bgms(
         expected = "a result of SpikeSlabMRF, or of bayesmrf structure"
         raise OptionError(option="result", got="one without evidence for edges", expected=expected)
     ours = ours[columns]
-    names, theirs = {*map(str, summarise(result).names)}, {*other["first"], *other["second"]}
+    s = summarise(result)
+    names, theirs = {*map(str, s.names)}, {*other["first"], *other["second"]}
     if names != theirs:
         only = [f"{shown(name)} ({of})" for of, nodes in (("result", names - theirs), ("fit", theirs - names))
                 for name in sorted(nodes)]  # fmt: skip
@@ -131,7 +133,8 @@ def next_to_bgms(
     table["evidence_bgms"] = [WORDS[i] for i in of_bgms]
     table["difference"] = table["inclusion"] - table["inclusion_bgms"]
     order = table["difference"].abs().sort_values(ascending=False, kind="stable").index
-    return table.loc[order].reset_index(drop=True), sentences(table)
+    doubtful = [text for severity, text in s.verdict.sentences if severity in (FAIR, BAD)]
+    return table.loc[order].reset_index(drop=True), [*sentences(table), *doubtful]
 
 
 def sentences(table: pd.DataFrame) -> list[str]:

@@ -11,6 +11,7 @@ from bayesmrf import SpikeSlabMRF, datasets, save
 from bayesmrf.bgms import next_to_bgms, read_bgms
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.priors import Cauchy, LogisticBeta, SpikeSlab
+from bayesmrf.results.summary import summarise
 from tests.helpers.commands import one_sentence
 
 # Lists and an object with properties of three nodes, by saveRDS of R 4.2.2: of bgms 0.1.6 with its version, of versions
@@ -142,6 +143,14 @@ def test_the_example_of_bgms_next_to_ours(bayesmrf, files, monkeypatch):
     far = (both["difference"].abs() > 0.1).sum()  # a third pair differs by 0.096 in the long run
     assert sentences[0].startswith(f"{far} pairs of 10 have inclusion probabilities that differ by more than 0.1")
     assert f"surer in {far} of these" in sentences[1]
+    few = est.posterior_["posterior"].isel(draw=slice(3))
+    short = est.posterior_.copy()
+    short["posterior"] = few
+    for tree in (short, est.posterior_):  # what may be wrong with ours is said, and no more
+        texts = {severity: text for severity, text in summarise(tree).verdict.sentences}
+        wrong = {text for severity, text in texts.items() if severity in ("fair", "bad")}
+        assert {text for text in texts.values() if text in next_to_bgms(tree, square)[1]} == wrong
+    assert any("converge" in text for text in next_to_bgms(short, square)[1])
     same, sentences = next_to_bgms(est, est.matrix().fillna(0.0))
     assert same["difference"].abs().max() == 0
     assert sentences[0].startswith("0 pairs of 10")
