@@ -37,7 +37,7 @@ def draws(rng, slab, hessian, slope, log_odds, start):
     )  # fmt: skip
     stored, picked = np.empty((N_BLOCKS, n)), np.empty(8, np.int64)
     for k in range(N_BLOCKS):
-        surrogate_visits.visit_block(rng, units, np.ones(1), np.empty((0, 2), np.int64), 1, picked)
+        surrogate_visits.visit_block(rng, units, np.zeros(1, np.int64), np.empty((0, 2), np.int64), 1, picked)
         stored[k] = w
     np.testing.assert_allclose(units.r, slope - hessian @ w, atol=1e-8)
     return stored

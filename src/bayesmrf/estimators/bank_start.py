@@ -151,7 +151,7 @@ class _Pilots:
     def _sparse(self, design: BankDesign) -> np.ndarray:
         """Return phi at the centre without edges that differ from 0 by little, or that are forbidden."""
         c, of = self.coordinates, design.surrogate
-        w, first, is_visited = of.at.copy(), c.first, np.diff(of.visit, prepend=0.0) > 0
+        w, first, is_visited = of.at.copy(), c.first, np.isin(np.arange(len(c.part)), of.visit)
         for u in range(len(c.part)):
             weights = slice(first[u], first[u + 1])
             far = w[weights] @ of.hessian[weights, weights] @ w[weights]

@@ -100,17 +100,20 @@ class Clamped:
         pair, node = self._sums
         return self.model.moments(pair / np.maximum(n_pair, 1), node / np.maximum(n_node, 1))
 
-    def fill(self, hidden: np.ndarray) -> np.ndarray:
-        """Return the table with its hidden entries set to ``hidden`` (n_hidden,) in {0, 1}."""
-        full = self.states.copy()
-        full[tuple(self.cells.T)] = hidden
-        return full
+    @cached_property
+    def _by_rows(self) -> tuple[Any, np.ndarray]:
+        """Sum of the statistics of the complete rows, and the other rows."""
+        is_complete = (self.states >= 0).all(axis=1)
+        complete = self.states[is_complete]
+        return len(complete) * self.model.statistics(complete) if len(complete) else 0.0, self.states[~is_complete]
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Average over ``states`` (n_samples, n_hidden) the statistics summed over the rows of the filled table."""
-        tables = np.concatenate([self.fill(s) for s in states])
-        every = None if weights is None else np.repeat(weights, len(self.states))
-        return len(self.states) * self.model.statistics(tables, every)
+        complete, rows = self._by_rows
+        tables = np.tile(rows, (len(states), 1))
+        tables[tables < 0] = np.ravel(states)
+        every = None if weights is None else np.repeat(weights, len(rows))
+        return complete + len(rows) * self.model.statistics(tables, every)
 
     def pairwise(self, theta: np.ndarray) -> Pairwise:
         """Return the compiled form on `graph`."""

@@ -24,6 +24,7 @@ from .surrogate_visits import units_of, visit_block
 WALL = 0.1  # effective share of a bank; moves to where it is smaller are rejected
 _AIM = 0.15  # acceptance of blocks of whole size
 _SMALL = 0.5  # share of blocks of a random size
+_NODES = 1 / 3  # share of steps that move the parameters of nodes: they follow their edges, and cost as much
 _MOST = 2  # visits in a block, for each unit
 _TILE = 1024  # states of a bank at a time
 _RATE, _FORGET = 0.2, 0.02  # of the adaptation of sizes, and how fast it falls
@@ -54,7 +55,7 @@ class Counts(NamedTuple):
 
 @strict_leaf
 def move(rng, problem, surrogate, tables, theta, place, sizes, n_steps, age, is_adapted):
-    """Make steps, each of a block of edges and one of nodes in random order.
+    """Make steps: a block of edges and, in some, one of nodes before or after it.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def move(rng, problem, surrogate, tables, theta, place, sizes, n_steps, age, is_
         first = rng.random() < 0.5
         for turn in range(2):
             on_edges = (turn == 0) == first
-            if not on_edges and n_t == 0:
+            if not on_edges and (n_t == 0 or rng.random() > _NODES):
                 continue
             is_small = rng.random() < _SMALL
             size = sizes[0] if on_edges else sizes[1]
@@ -230,6 +231,12 @@ def _add(z, row, step):
         z[c] += step * float32(row[c])
 
 
+@leaf
+def _add_four(z, a, b, c, d, s_a, s_b, s_c, s_d):
+    for i in range(len(z)):
+        z[i] += s_a * float32(a[i]) + s_b * float32(b[i]) + s_c * float32(c[i]) + s_d * float32(d[i])
+
+
 @strict_leaf
 def _rests(tables, z, changed, steps, out):
     """Add the changes of coordinates to z; set ``out`` to the sum of n R over groups, and the least effective share."""
@@ -239,10 +246,16 @@ def _rests(tables, z, changed, steps, out):
         sums[:] = 0.0
         for first in range(0, m, _TILE):
             tile = z[g, first : first + _TILE]
-            for k in range(len(changed)):
-                j = changed[k]
-                step = float32(steps[k] * tables.scale[g, j])
-                _add(tile, tables.rows[g, j, first : first + _TILE], step)
+            rows, scale, last = tables.rows[g, :, first : first + _TILE], tables.scale[g], len(changed) // 4 * 4
+            for k in range(0, last, 4):
+                a, b, c, d = changed[k], changed[k + 1], changed[k + 2], changed[k + 3]
+                _add_four(
+                    tile, rows[a], rows[b], rows[c], rows[d],
+                    float32(steps[k] * scale[a]), float32(steps[k + 1] * scale[b]),
+                    float32(steps[k + 2] * scale[c]), float32(steps[k + 3] * scale[d]),
+                )  # fmt: skip
+            for k in range(last, len(changed)):
+                _add(tile, rows[changed[k]], float32(steps[k] * scale[changed[k]]))
             _sum(tile, sums)
         mean = sums[0] / m
         out[0] += tables.n[g] * (log(sums[2] / m) - mean - 0.5 * (sums[1] / m - mean * mean))

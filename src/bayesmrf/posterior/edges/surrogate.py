@@ -27,6 +27,7 @@ from ..conditionals.group_lines import BASELINE, DIFFERENCE, GroupProblem
 
 _CLOSE = 0.15  # correlation of two weights in the surrogate, from which their edges are swapped
 _RARELY, _OFTEN = 0.05, 4.0  # how often an edge is visited: the least, and over the share of draws with it
+_LISTED = 20  # times that an edge is listed that is visited most
 _LEVELS = 127  # of the numbers in a table
 
 
@@ -58,7 +59,7 @@ class Surrogate(NamedTuple):
     apart: np.ndarray  # (V,), slope at ``at`` and xi = 0 by which the quadratic part of the log target is steeper
     curve: np.ndarray  # (V, V), its second derivatives, relative to the surrogate
     node_prior: np.ndarray  # (3, T), centre, slope and curvature of its quadratic in the surrogate
-    visit: np.ndarray  # (n_units,), cumulated probabilities of visits
+    visit: np.ndarray  # units, each as many times as it is visited, relative to others
     rivals: np.ndarray  # (n_pairs, 2), units of one weight that are swapped
 
 
@@ -154,12 +155,12 @@ def surrogate_of(
     single = np.repeat(free & (n_values == 1), n_values)
     unit_of = np.repeat(np.arange(len(n_values)), n_values)
     rivals = unit_of[np.argwhere(np.triu(close, 1) & np.outer(single, single))]
-    cumulated = np.cumsum(often)
+    listed = np.repeat(np.arange(len(often)), np.ceil(_LISTED * often).astype(int))
     return Surrogate(
         coordinates.first, coordinates.part, coordinates.element, free, at[w].copy(), slope[w] - full[w, t] @ offset,
         np.ascontiguousarray(hessian), at[t] + offset, np.ascontiguousarray(gain), lower,
         np.ascontiguousarray(inverse), moved.T @ (apart + more @ shift), 0.5 * (curve + curve.T),
-        node_prior, cumulated / cumulated[-1], np.ascontiguousarray(rivals.reshape(-1, 2)),
+        node_prior, listed, np.ascontiguousarray(rivals.reshape(-1, 2)),
     )  # fmt: skip
 
 

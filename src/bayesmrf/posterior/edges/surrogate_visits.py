@@ -67,7 +67,7 @@ def visit_block(rng, units, visit, rivals, n, picked):
     n_all, slabs, scales, part, top, free = n, units.slabs, units.precision, units.part, units.top, units.free
     first, hessian, w, r = units.first, units.hessian, units.w, units.r
     for k in range(n):
-        picked[k] = min(np.searchsorted(visit, rng.random()), len(visit) - 1)
+        picked[k] = visit[int(rng.random() * len(visit))]
     for _ in range(n // 2 + 1 if len(rivals) > 0 else 0):
         pair = int(rng.random() * len(rivals))
         picked[n_all], picked[n_all + 1] = rivals[pair, 0], rivals[pair, 1]
