@@ -38,8 +38,8 @@ _DRAWS, _PILOT_CHAINS, _TURNS = 60, 4, 2  # of a pilot run; surrogates of a bank
 _MOST_STAGES, _STABLE, _SHARE = 10, 0.05, 0.2  # of pilots; relative change of the number of edges; share of the bank
 _COMPLETIONS = 20  # of missing answers, whose mean the surrogate is for
 _DENSE = 2.0  # standard deviations from 0, below which an edge is absent at the start
-_LEFT, _OF_ALL = 0.15, 0.9  # autocorrelation of draws that is aimed at, for this share of all parameters
-_MOST_STEPS, _PILOT_STEPS = 32, 2  # in a draw
+_LEFT, _OF_ALL = 0.3, 0.9  # autocorrelation of draws that is aimed at, for this share of the weights
+_MOST_STEPS, _PILOT_STEPS = 16, 2  # in a draw
 _MOST_STEPS_UP, _REACH = 30, 0.5  # Newton steps, and their lengths at most, in standard deviations of log densities
 _RIDGE = 1e-10
 _FARTHEST = 8.0  # from the centre, of a weight of a draw, in standard deviations of the surrogate
@@ -126,11 +126,11 @@ class _Pilots:
                 if 2 * i >= n_draws:
                     self.least = min(self.least, info.bank_share)
             self.states[k] = now
-        self.left = _autocorrelation(phi[:, n_draws // 2 :])
-        self.draws = phi[:, n_draws // 2 :].reshape(-1, len(self.at))[:, self.coordinates.order]
+        late = phi[:, n_draws // 2 :, self.coordinates.order]
+        self.draws = late.reshape(-1, len(self.at))
         self.share = (self.draws[:, self.coordinates.first[:-1]] != 0).mean(axis=0)
         of, n_weights = design.surrogate, len(design.surrogate.at)
-        weights = self.draws[:, :n_weights]
+        weights, self.left = self.draws[:, :n_weights], _autocorrelation(late[:, :, :n_weights])
         ridge = _RIDGE * of.hessian.diagonal().max(initial=1.0)  # what the data do not limit has a large deviation
         sd = np.sqrt(np.linalg.inv(of.hessian + ridge * np.eye(n_weights)).diagonal())
         self.farthest = float(np.where(weights != 0, np.abs(weights - of.at) / sd, 0.0).max(initial=0.0))
@@ -279,7 +279,7 @@ def _steps(pilots: _Pilots) -> int:
 
 
 def _autocorrelation(draws: np.ndarray) -> float:
-    """Return the autocorrelation of successive draws (n_chains, n_draws, V) that most parameters do not exceed."""
+    """Return the autocorrelation of successive draws (n_chains, n_draws, W) that most weights do not exceed."""
     away = draws - draws.mean(axis=(0, 1))
     squares = (away**2).mean(axis=(0, 1))
     products = (away[:, 1:] * away[:, :-1]).mean(axis=(0, 1))

@@ -75,15 +75,19 @@ def move(rng, problem, surrogate, tables, theta, place, sizes, n_steps, age, is_
     counts : Counts
     """
     drawn, w, n_w, n_t = np.zeros(4), place.w, len(place.w), len(place.xi)
-    _recompute(surrogate, tables, place)
-    new = Place(w.copy(), place.xi.copy(), place.t.copy(), place.r.copy(), place.d.copy(), place.z.copy())
     n_units, rests = len(surrogate.part), np.zeros(2)
     picked = np.empty((2 * _MOST + 4) * n_units + 8, np.int64)
     n_jumps, n_blocks, n_walled, least, changed = 0, 0, 0, 1.0, np.empty(n_w + n_t, np.int64)
     steps, top = np.empty(n_w + n_t), np.empty(n_units)
     widest = np.diff(surrogate.first).max()
     room = np.empty((widest, widest + 3))
-    _rests(tables, place.z, changed[:0], steps, rests)
+    _set_nodes(surrogate, place)
+    for g in range(len(place.z)):
+        copy_to(place.z[g], tables.base[g])
+    n_changed = _changes(np.zeros(n_w), w, 0, changed, steps)
+    n_changed += _changes(np.zeros(n_t), place.xi, n_w, changed[n_changed:], steps[n_changed:])
+    _rests(tables, place.z, changed[:n_changed], steps, rests)
+    new = Place(w.copy(), place.xi.copy(), place.t.copy(), place.r.copy(), place.d.copy(), place.z.copy())
     rest, share, prior = rests[0], rests[1], _log_node_priors(problem, surrogate, place.t)
     for step in range(n_steps):
         drawn[:] = draw_group_scales(rng, problem, theta)
@@ -144,19 +148,6 @@ def _changes(old, new, first, changed, steps):
             changed[n], steps[n] = first + j, new[j] - old[j]
             n += 1
     return n
-
-
-@strict_leaf
-def _recompute(surrogate, tables, place):
-    """Compute parameters of nodes and log densities of states from weights and xi."""
-    n_w = len(place.w)
-    _set_nodes(surrogate, place)
-    for g in range(len(tables.base)):
-        copy_to(place.z[g], tables.base[g])
-        for j in range(n_w + len(place.xi)):
-            value = place.w[j] if j < n_w else place.xi[j - n_w]
-            if value != 0:
-                _add(place.z[g], tables.rows[g, j], float32(value * tables.scale[g, j]))
 
 
 @strict_leaf
