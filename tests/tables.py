@@ -157,7 +157,7 @@ def with_bank(kernel, problem, samples):
     tables = tables_of(model, c, banks, surrogate, n)
     starts = 0.1 * rng.normal(size=(3, len(at)))
     sums = n[:, None] * np.array(samples)
-    design = BankDesign(problem, c, surrogate, tables, sums, starts, np.array([8.0, 4.0]), 2, tuple(banks))
+    design = BankDesign(problem, c, surrogate, tables, sums, starts, np.array([8.0, 4.0]), 2, 2, tuple(banks))
     return replace(kernel, design=design)
 
 

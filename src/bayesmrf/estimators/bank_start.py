@@ -40,6 +40,7 @@ _COMPLETIONS = 20  # of missing answers, whose mean the surrogate is for
 _DENSE = 2.0  # standard deviations from 0, below which an edge is absent at the start
 _LEFT, _OF_ALL = 0.3, 0.9  # autocorrelation of draws that is aimed at, for this share of the weights
 _MOST_STEPS, _PILOT_STEPS = 16, 2  # in a draw
+_WARM = 4  # times fewer steps in a draw of warm-up: chains start where pilot runs have been
 _MOST_STEPS_UP, _REACH = 30, 0.5  # Newton steps, and their lengths at most, in standard deviations of log densities
 _RIDGE = 1e-10
 _FARTHEST = 8.0  # from the centre, of a weight of a draw, in standard deviations of the surrogate
@@ -111,7 +112,7 @@ class _Pilots:
 
     def turn(self, banks: Sequence[Bank], tilts: Sequence[Tilt] | None, n_draws: int) -> list[Tilt]:
         """Make a pilot run; return the tilts at its draws."""
-        design = self.design(banks, tilts, _PILOT_STEPS)
+        design = self.design(banks, tilts, _PILOT_STEPS, _PILOT_STEPS)
         kernel = completed(self.make(design, _ALWAYS), self.data)
         if not self.states:
             design = design._replace(starts=self._sparse(design)[None])
@@ -138,7 +139,7 @@ class _Pilots:
         self._complete()
         return tilts_of(self.model, self.coordinates, banks, self.draws - self.at)
 
-    def design(self, banks: Sequence[Bank], tilts: Sequence[Tilt] | None, n_steps: int) -> BankDesign:
+    def design(self, banks: Sequence[Bank], tilts: Sequence[Tilt] | None, n_steps: int, n_warm: int) -> BankDesign:
         """Freeze what there is."""
         c, problem = self.coordinates, self.problem
         surrogate = surrogate_of(problem, c, banks, self.s_bar, self.at, self.share, tilts)
@@ -146,7 +147,7 @@ class _Pilots:
         starts = np.empty_like(self.draws)
         starts[:, c.order] = self.draws
         sums = problem.lines.n[:, None] * self.s_bar
-        return BankDesign(problem, c, surrogate, tables, sums, starts, self.sizes, n_steps, tuple(banks))
+        return BankDesign(problem, c, surrogate, tables, sums, starts, self.sizes, n_steps, n_warm, tuple(banks))
 
     def _sparse(self, design: BankDesign) -> np.ndarray:
         """Return phi at the centre without edges that differ from 0 by little, or that are forbidden."""
@@ -232,7 +233,8 @@ def design_of(
         is_stable = abs(n_edges - before) <= max(1.0, _STABLE * n_edges) and pilots.least > _SHARE
         before = n_edges
         if is_stable and is_last:
-            return pilots.design(banks, tilts, _steps(pilots) if n_steps is None else n_steps)
+            n_steps = _steps(pilots) if n_steps is None else n_steps
+            return pilots.design(banks, tilts, n_steps, max(1, n_steps // _WARM))
         if is_stable:
             is_last, wanted = True, _wanted(model, pilots, banks)
             if wanted > _TOO_MANY * MOST:

@@ -33,6 +33,7 @@ class BankDesign(NamedTuple):
     starts: np.ndarray  # (k, V), phi where chains may start
     sizes: np.ndarray  # (2,), first sizes of blocks of edges and of nodes
     n_steps: int  # in a draw
+    n_warm: int  # in a draw of warm-up
     banks: tuple[Bank, ...]  # of all groups
 
 
@@ -70,6 +71,8 @@ def walk(
     design: BankDesign, rng: np.random.Generator, state: BankState, sums: np.ndarray, n_adapt: int
 ) -> tuple[BankState, GroupTheta, np.ndarray, Counts]:
     """Make the steps of a draw, for data with the ``sums`` (G, F) of their features."""
+    is_adapted = state.age < n_adapt * design.n_warm
+    n_steps = design.n_warm if is_adapted else design.n_steps
     of, coordinates, problem = design.surrogate, design.coordinates, own_problem(design.problem, state.blocks)
     n_weights, y = len(of.at), state.theta[coordinates.order]
     w, away = y[:n_weights].copy(), y[:n_weights] - of.at
@@ -85,13 +88,13 @@ def walk(
     (n_groups, n_coordinates), s = problem.contrast.shape, problem.n_spiked
     weights = state.theta[: n_coordinates * s].reshape(n_coordinates, s).copy()
     theta = GroupTheta(weights, np.empty((n_groups, 0)), np.empty((n_groups, 0)))
-    sizes, is_adapted = state.sizes.copy(), state.age < n_adapt * design.n_steps
-    hyper, counts = move(rng, problem, of, design.tables, theta, place, sizes, design.n_steps, state.age, is_adapted)
+    sizes = state.sizes.copy()
+    hyper, counts = move(rng, problem, of, design.tables, theta, place, sizes, n_steps, state.age, is_adapted)
     phi = np.empty(len(y))
     phi[coordinates.order] = np.concatenate([place.w, place.t])
     require_finite(phi)
     natural = coordinates.maps @ phi[coordinates.order]
-    now = BankState(phi, sizes, state.age + design.n_steps, problem.baseline.blocks.labels)
+    now = BankState(phi, sizes, state.age + n_steps, problem.baseline.blocks.labels)
     return now, theta._replace(natural=natural), hyper, counts
 
 
