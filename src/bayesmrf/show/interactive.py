@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 
 MOST_EDGES = 2000
 _MOST_SPREAD = 200  # nodes that are moved apart
+_MOST_BESIDE = 200  # nodes of a network that is drawn twice
 _WIDTH, _APART = 1000.0, 46.0  # of the network, and of two nodes, in pixels before it is fitted
 _ROUNDED = 4  # digits
 _COMMUNITY = "community"
+_BESIDE = (
+    '<div class="beside"><div class="canvas" role="img" aria-label="The same network, with the evidence for and against '
+    'each edge."></div><p class="key"></p></div>'
+)
 
 
 def can_explore(s: Summary) -> bool:
@@ -70,9 +75,10 @@ def network_view(s: Any, nodes: pd.DataFrame | None = None) -> str:
         title = f' aria-label="{about}"' if about else ""
         controls.append(f'<button type="button" class="{name}"{title}>{label}</button>')
     return (
-        f'<div class="network" hidden><div class="controls">{"".join(controls)}</div>'
-        f'<div class="canvas" role="img" aria-label="{escape(_described(s))}"></div>'
-        '<p class="legend"></p><p class="counted"></p><div class="said" aria-live="polite"></div>'
+        f'<div class="network" hidden><div class="controls">{"".join(controls)}</div><div class="pair">'
+        f'<div><div class="canvas" role="img" aria-label="{escape(_described(s))}"></div><p class="legend"></p></div>'
+        f"{_BESIDE if _has_evidence(s) and len(s.names) <= _MOST_BESIDE else ''}"
+        '</div><p class="counted"></p><div class="said" aria-live="polite"></div>'
         f'<script type="application/json">{text}</script></div>'
     )
 

@@ -75,6 +75,27 @@ def test_the_network_can_be_thinned_out_searched_and_coloured(browser, fit, repo
 
 
 @in_a_browser
+def test_the_evidence_is_beside_the_network(browser, fit, report):
+    """In a wide window; the same node is lit in both. Control: a narrow window has the switch alone."""
+    page, said = opened(browser, report)
+    words = fit.evidence_table()["evidence"].value_counts()
+    for word, n in words.items():
+        expect(page.locator(".key")).to_contain_text(f"{word} ({n})")
+    expect(page.locator(".legend")).to_contain_text("positive")
+    boxes = [page.locator(".network .canvas").nth(k).bounding_box() for k in range(2)]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+    expect(page.locator(".against")).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 800})
+    expect(page.locator(".beside")).to_be_hidden()
+    expect(page.locator(".against")).to_be_hidden()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(page.locator(".beside")).to_be_visible()
+    assert said == []
+    page.close()
+
+
+@in_a_browser
 def test_no_name_becomes_an_element_or_a_script(browser, report):
     page, said = opened(browser, report)
     unfold(page)
