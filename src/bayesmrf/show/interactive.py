@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_EDGES = 2000
-_MOST_SPREAD = 200  # nodes that are moved apart
-_MOST_BESIDE = 200  # nodes of a network that is drawn twice
+_MANY = 200  # nodes, above which they are not moved apart, and the network is drawn once
 _WIDTH, _APART = 1000.0, 46.0  # of the network, and of two nodes, in pixels before it is fitted
 _ROUNDED = 4  # digits
 _COMMUNITY = "community"
 _BESIDE = (
-    '<div class="beside"><div class="canvas" role="img" aria-label="The same network, with the evidence for and against '
-    'each edge."></div><p class="key"></p></div>'
+    '<div class="beside"><div class="canvas" role="img" aria-label="Evidence of edges"></div><p class="key"></p></div>'
 )
 
 
@@ -77,7 +75,7 @@ def network_view(s: Any, nodes: pd.DataFrame | None = None) -> str:
     return (
         f'<div class="network" hidden><div class="controls">{"".join(controls)}</div><div class="pair">'
         f'<div><div class="canvas" role="img" aria-label="{escape(_described(s))}"></div><p class="legend"></p></div>'
-        f"{_BESIDE if _has_evidence(s) and len(s.names) <= _MOST_BESIDE else ''}"
+        f"{_BESIDE if _has_evidence(s) and len(s.names) <= _MANY else ''}"
         '</div><p class="counted"></p><div class="said" aria-live="polite"></div>'
         f'<script type="application/json">{text}</script></div>'
     )
@@ -144,7 +142,7 @@ def _data(s: Any, kept: np.ndarray, groups: dict[str, list[str | None]]) -> dict
     place = layout(n, ends)
     extent = float(np.ptp(place, axis=0).max(initial=0)) or 1.0
     place = place * _WIDTH * max(1.0, np.sqrt(n / 30)) / extent
-    place = spread(place, _APART) if n <= _MOST_SPREAD else place
+    place = spread(place, _APART) if n <= _MANY else place
     left = s.n_edges - len(kept)
     data: dict[str, Any] = {
         "names": [shown(name, None) for name in s.names],
