@@ -81,12 +81,7 @@ def move(rng, problem, surrogate, tables, theta, place, sizes, n_steps, age, is_
     steps, top = np.empty(n_w + n_t), np.empty(n_units)
     widest = np.diff(surrogate.first).max()
     room = np.empty((widest, widest + 3))
-    _set_nodes(surrogate, place)
-    for g in range(len(place.z)):
-        copy_to(place.z[g], tables.base[g])
-    n_changed = _changes(np.zeros(n_w), w, 0, changed, steps)
-    n_changed += _changes(np.zeros(n_t), place.xi, n_w, changed[n_changed:], steps[n_changed:])
-    _rests(tables, place.z, changed[:n_changed], steps, rests)
+    _recompute(surrogate, tables, place, changed, steps, rests)
     new = Place(w.copy(), place.xi.copy(), place.t.copy(), place.r.copy(), place.d.copy(), place.z.copy())
     rest, share, prior = rests[0], rests[1], _log_node_priors(problem, surrogate, place.t)
     for step in range(n_steps):
@@ -148,6 +143,18 @@ def _changes(old, new, first, changed, steps):
             changed[n], steps[n] = first + j, new[j] - old[j]
             n += 1
     return n
+
+
+@strict_leaf
+def _recompute(surrogate, tables, place, changed, steps, out):
+    """Compute parameters of nodes, log densities of states, and ``out`` of `_rests` from weights and xi."""
+    n_w = len(place.w)
+    _set_nodes(surrogate, place)
+    for g in range(len(place.z)):
+        copy_to(place.z[g], tables.base[g])
+    n = _changes(np.zeros(n_w), place.w, 0, changed, steps)
+    n += _changes(np.zeros(len(place.xi)), place.xi, n_w, changed[n:], steps[n:])
+    _rests(tables, place.z, changed[:n], steps, out)
 
 
 @strict_leaf
