@@ -2,6 +2,9 @@
 
 import json
 import math
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import NamedTuple
@@ -238,6 +241,17 @@ def test_results_do_not_depend_on_the_processes(paper, seed, tmp_path):
     one = found(1, cells)
     assert one == found(2, cells[::-1])
     assert len({json.dumps(r) for r in one}) == len(cells)
+
+
+def test_a_copy_of_the_papers_needs_the_installed_package_alone(tmp_path):
+    """Control: without a part of the folder it does not run."""
+    shutil.copytree(ROOT / "papers", tmp_path / "papers", ignore=shutil.ignore_patterns("figures", "__pycache__"))
+    options = ["no-groups", "--replicates", "0", "--out", "papers/liu_page_2013"]
+    words = [sys.executable, "-m", "papers.liu_page_2013", *options]
+    shown = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "HOLDS   [ours] It is above the MLE's at n = 1000" in shown
+    (tmp_path / "papers" / "findings.py").unlink()
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True).returncode == 1
 
 
 @pytest.mark.parametrize("paper", ROWS)
