@@ -5,7 +5,7 @@ Run ``python benchmarks/edges.py [NAME ...] [--seed N]`` with names among:
 * ``iteration``: Algorithm 1 of Chen and Welling (2012) with 100 particles, processor time of an iteration at 12 nodes
   (66 candidates, target 5 us) and at 100 (4,950 candidates, target 60 us), on data of a sparse model.
 * ``inclusion``: the three methods on one block model (Chen and Welling 2012, section 5) at n = 100, 1000 and 5000:
-  effective samples per second of the indicators in doubt (inclusion in 0.05..0.95; the median edge), and the mean
+  effective samples per second of the uncertain indicators (inclusion in 0.05..0.95; the median edge), and the mean
   difference of inclusions from those of a long exact run.
 * ``rare``: inclusion of an edge between two nodes that are 1 in few of 1,000 rows, by single-edge birth and death and
   by the exact method, on 20 data sets.
@@ -17,7 +17,7 @@ Run ``python benchmarks/edges.py [NAME ...] [--seed N]`` with names among:
 * ``modes``: `reversible-jump` against the exact method on 1,000 rows of 12 nodes whose model has modes: rows follow one
   of two or three patterns but for 5 % of the entries, a complete graph, and a ring of strong edges.
 * ``small``: default runs of the exact method and of `reversible-jump` on 500 rows of 10, 12, 14 and 16 nodes in two
-  camps: effective samples per second of the edges in doubt, by which "auto" chooses the method.
+  camps: effective samples per second of the uncertain edges, by which "auto" chooses the method.
 * ``potts``: `reversible-jump` against the exact method, on six nodes of three states.
 * ``lattice``: a default run on 1,000 rows of a 10x10 lattice: R-hat of edges, effective samples per second of those in
   doubt, and false edges.
@@ -91,7 +91,7 @@ def iteration(rng: np.random.Generator) -> None:
 
 
 def inclusion(rng: np.random.Generator) -> None:
-    rows = [("n", "method", "time", "edges in doubt", "ESS/s, median", "mean |difference|")]
+    rows = [("n", "method", "time", "uncertain edges", "ESS/s, median", "mean |difference|")]
     for n in (100, 1000, 5000):
         X = block_data(n, rng)
         long = SpikeSlabMRF(method="exact", **QUIET | {"n_draws": 20_000}).fit(X)
@@ -219,7 +219,7 @@ def modes(rng: np.random.Generator) -> None:
 
 
 def small(_: np.random.Generator) -> None:
-    rows = [("nodes", "method", "processor time", "in doubt", "median ESS a second")]
+    rows = [("nodes", "method", "processor time", "uncertain", "median ESS a second")]
     for d in (10, 12, 14, 16):
         rng = np.random.default_rng(d)
         X = ((rng.random((500, 2)) < 0.5)[:, np.arange(d) % 2] ^ (rng.random((500, d)) < 0.3)).astype(np.int8)
@@ -257,7 +257,7 @@ def lattice(rng: np.random.Generator) -> None:
     true = (np.abs(np.diff(est.edges_, axis=1))[:, 0] == 10) | (
         (np.diff(est.edges_, axis=1)[:, 0] == 1) & (est.edges_.max(axis=1) % 10 > 0)
     )
-    rows = [("processor time", "largest R-hat of an edge", "of a parameter", "in doubt", "median ESS", "a second",
+    rows = [("processor time", "largest R-hat of an edge", "of a parameter", "uncertain", "median ESS", "a second",
              "edges", "false")]  # fmt: skip
     rows.append((duration(spent), f"{np.nanmax(edges.r_hat):.3f}", f"{np.nanmax(weights.r_hat):.3f}",
                  f"{doubt.sum()}", f"{ess:,.0f}", f"{ess / spent:.3g}", f"{(found > 0.5).sum()}",
@@ -281,7 +281,7 @@ def retina(rng: np.random.Generator) -> None:
     theta, included = draws["theta"].values, draws["included"].values
     r, doubt = included.shape[-1], (est.inclusion_ > 0.05) & (est.inclusion_ < 0.95)
     weights, edges = rank_diagnostics(theta[..., :r]), rank_diagnostics(included.astype(float))
-    rows = [("minutes", "edges", "in doubt", "R-hat of weights", "of edges", "least ESS")]
+    rows = [("minutes", "edges", "uncertain", "R-hat of weights", "of edges", "least ESS")]
     rows.append((f"{spent / 60:.2f}", f"{included.sum(axis=-1).mean():.0f}", f"{doubt.sum() // 2}",
                  f"{np.nanmax(weights.r_hat):.4f}", f"{np.nanmax(edges.r_hat):.4f}",
                  f"{np.nanmin(weights.ess_bulk):,.0f}"))  # fmt: skip

@@ -127,7 +127,7 @@ def rows(name: str, n_draws: int, seed: int) -> list[tuple[str, ...]]:
 if __name__ == "__main__":
     args = arguments(__doc__ or "", PARTS, draws=1500, seeds=1)
     print(machine())
-    head = "", "log Z", "time", "in doubt", "edges / s", "to 400", "parameters / s", "R-hat", "apart", "at most"
+    head = "", "log Z", "time", "uncertain", "edges / s", "to 400", "parameters / s", "R-hat", "apart", "at most"
     for each in args.names:
         for seed in range(1, args.seeds + 1):
             print(table(head, *rows(each, args.draws, seed)), flush=True)

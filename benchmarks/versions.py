@@ -4,7 +4,7 @@ Run ``python benchmarks/versions.py [NAME ...] [--turns N] --against REVISION``,
 drawn once; then processes of the two versions alternate. Each compiles, then fits one chain in one thread; the least
 time of its fits counts, so that other work of the machine disturbs little; the ratio is the median over turns, with its
 standard error. The last columns are ratios, too: effective draws of the indicator of an edge per second (the median of
-the edges in doubt), and peak memory. Versions before 0.2.0 took the options of methods and priors as arguments of
+the uncertain edges), and peak memory. Versions before 0.2.0 took the options of methods and priors as arguments of
 estimators. In versions before "reversible-jump" it stands for "one-edge" with yes/no columns, and for "particle" with
 more levels or several groups of people.
 """

@@ -253,9 +253,9 @@ def _correlations(x: np.ndarray) -> np.ndarray:
 
 
 def _hardest(draws: np.ndarray) -> dict[str, Any]:
-    """Return the trace of the slowest-mixing edge in doubt (0.05 < inclusion < 0.95).
+    """Return the trace of the slowest-mixing uncertain edge (0.05 < inclusion < 0.95).
 
-    Also return the effective sample size of the inclusion of each edge in doubt.
+    Also return the effective sample size of the inclusion of each uncertain edge.
     """
     there = (draws != 0).astype(float)
     doubt = np.flatnonzero((there.mean(axis=0) > 0.05) & (there.mean(axis=0) < 0.95))

@@ -132,7 +132,7 @@ def _accuracy(replicate: int, n: int, method: str, table: pd.DataFrame) -> dict[
 
 
 def _long(records: list[Record]) -> list[dict[str, Any]]:
-    """Return effective draws of the long chain for inclusions in doubt, and the largest distance from exact (z).
+    """Return effective draws of the long chain for uncertain inclusions, and the largest distance from exact (z).
 
     Exact has many times as many draws, so that the standard error is that of the long chain only.
     """

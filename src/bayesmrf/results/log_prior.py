@@ -25,7 +25,7 @@ _ROUNDED = 1e-20  # squared weight of a baseline that is absent, at most
 class EdgeTerms(NamedTuple):
     """What the prior of edges depends on, of some draws."""
 
-    n_present: np.ndarray  # (n,), edges (or differences) that exist, of those in doubt
+    n_present: np.ndarray  # (n,), edges (or differences) that exist, of the uncertain ones
     n_candidates: int  # that are neither forbidden nor forced
     pairs: np.ndarray  # (n,), log probabilities of graphs where edges have their own; else 0
     slab: np.ndarray  # (n_slabs, n), log densities of the weights under each slab

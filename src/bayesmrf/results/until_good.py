@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LIMIT = "Not good after"  # begins the finding
 CRITERION = (
     "The run was to end when it is good at two looks in a row: chains agree, with R-hat of at most 1.01 and 100 "
-    "effective draws a chain for parameters of nodes, inclusions in doubt, and weights of edges with an inclusion of "
+    "effective draws a chain for parameters of nodes, uncertain inclusions, and weights of edges with an inclusion of "
     "0.5 or a Bayes factor of 3 within two errors; and at most 5 % of the edges have an inclusion with an error above "
     "0.01, or are in a tenth of the draws or more with a weight of too few draws (both marked †) or a Bayes factor "
     "from 10^-1.5 to 10^1.5 with an error of its log10 above 0.05."
@@ -39,7 +39,7 @@ def outlook(tree: xr.DataTree, add_evidence: Callable[[xr.DataTree], None] | Non
     They are good if
 
     * no chain stands still or disagrees with the others, and everything by which `convergence` judges a run has the
-      R-hat and effective sizes of a good one: parameters of nodes, inclusions in doubt, the number of edges, and the
+      R-hat and effective sizes of a good one: parameters of nodes, uncertain inclusions, the number of edges, and the
       weights of edges with an inclusion of 0.5 or more, or a Bayes factor of 3 or more within two errors;
     * tables mark at most 5 % of the edges (`bayesmrf.results.marks.too_many_marked`).
 

@@ -174,7 +174,7 @@ def test_a_bias_or_weight_that_does_not_mix_is_found_where_edges_come_and_go(rng
 
 
 def test_an_edge_that_one_of_many_chains_never_has_is_found(rng):
-    """Its share of all draws is above that of an edge in doubt, and without it the chain has no weight to judge."""
+    """Its share of all draws is above that of an uncertain edge, and without it the chain has no weight to judge."""
     tree = edges_come_and_go(rng, [1.0] * 6)
     tree = tree.map_over_datasets(lambda d: d.isel(chain=np.arange(16) % 4) if "chain" in d.dims else d)
     included = tree["posterior"]["included"].values.copy()

@@ -1,4 +1,4 @@
-"""Nodes that hardly any row shows: the signs of their edges are in doubt, which every fit says."""
+"""Nodes that hardly any row shows: the signs of their edges are uncertain, which every fit says."""
 
 import warnings
 

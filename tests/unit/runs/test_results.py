@@ -197,7 +197,7 @@ def test_diagnostics_find_the_edge_that_does_not_mix(rng, draws):
 
 
 def test_diagnostics_of_edges_that_may_be_absent(tree):
-    """Their number, the inclusions in doubt, agreements of the edges that exist, and fields."""
+    """Their number, the uncertain inclusions, agreements of the edges that exist, and fields."""
     table = results.diagnostics(tree, n_worst=2)
     assert list(table.index[:3]) == ["n_groups", "alpha", "n_edges"]
     assert len(table) == 5

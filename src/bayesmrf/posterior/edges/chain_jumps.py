@@ -42,7 +42,7 @@ class Visits(NamedTuple):
     """How often baselines and differences are visited."""
 
     share: np.ndarray  # (2, n_spiked) of draws with the baseline, and with the difference, moderate
-    rate: np.ndarray  # (2,) proposals for one in doubt in an iteration
+    rate: np.ndarray  # (2,) proposals for an uncertain one in an iteration
     swaps: np.ndarray  # (2,) proposals of a swap to an edge that is certain
     reach: np.ndarray  # (n_edges,) largest value of an edge that is swapped
 

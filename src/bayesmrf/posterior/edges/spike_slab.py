@@ -35,7 +35,7 @@ DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
 _STIFF_NOISE = 0.3  # the same in the stiffest direction, one of many
 _LONGEST = 1.0  # standard deviations of a step in the stiffest direction, at most
-_VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
+_VISITS = 0.2  # most proposals for an uncertain edge in an iteration; more would see nearly the same chains again
 _DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
 _PRIOR = 4  # draws that the first shares count as, half of them with the edge
 _SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
@@ -286,7 +286,7 @@ def moderate(share: np.ndarray) -> np.ndarray:
 
 
 def visit_rate(share: np.ndarray, n_nodes: int) -> Any:
-    """Return how often an edge in doubt is visited in an iteration: so that there are as many visits as nodes, at most.
+    """Return how often an uncertain edge is visited in an iteration: so that there are as many visits as nodes, at most.
 
     ``share`` (..., n_edges) is from `moderate`, or 0 or 1 where there is no doubt.
     """

@@ -24,7 +24,7 @@ class TwoStatesProblem(NamedTuple):
     ends: np.ndarray  # (n_edges, 2), in the feature x_u x_v - k_u x_u - k_v x_v that changes with an edge
     counted: np.ndarray  # (n_edges,) bool, whether the chains in the states of the pair are counted
     share: np.ndarray  # (n_edges,) of draws with the edge, moderate
-    rate: float  # proposals for an edge in doubt in an iteration, and of swaps to an edge that is certain
+    rate: float  # proposals for an uncertain edge in an iteration, and of swaps to an edge that is certain
     joint_rate: float  # the same of two edges together
     pairs: np.ndarray  # (n_pairs, 2), rival edges
     joint: np.ndarray  # (n_joint, 2), those to nodes that are so similar that both edges are born and die together
