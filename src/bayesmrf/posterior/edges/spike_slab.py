@@ -286,7 +286,7 @@ def moderate(share: np.ndarray) -> np.ndarray:
 
 
 def visit_rate(share: np.ndarray, n_nodes: int) -> Any:
-    """Return how often an uncertain edge is visited in an iteration: so that there are as many visits as nodes, at most.
+    """Return how often an uncertain edge is visited in an iteration: with as many visits as nodes, at most.
 
     ``share`` (..., n_edges) is from `moderate`, or 0 or 1 where there is no doubt.
     """
