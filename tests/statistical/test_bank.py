@@ -336,6 +336,18 @@ def test_two_paths_to_one_theta_have_the_same_log_densities(rng, monkeypatch):
         np.testing.assert_allclose(place.d, surrogate.apart + surrogate.curve @ y, atol=1e-6)
 
 
+def test_draws_of_warm_up_have_fewer_steps_and_adapt_alone(rng, monkeypatch):
+    """Sizes of blocks change in the warm-up, and not after it."""
+    design = kernel_of(SpikeSlabMRF(method=BANK, n_draws=2, n_warmup=2, **QUIET), ordered(rng, 300, 4, 3), monkeypatch)
+    design = design._replace(n_steps=8, n_warm=2, sizes=np.full(2, 4.0))
+    states = [bank_kernels.first_state(design, rng)]
+    for _ in range(20):
+        states.append(bank_kernels.walk(design, rng, states[-1], design.sums, 15)[0])
+    assert [s.age for s in states] == [*range(0, 31, 2), *range(38, 71, 8)]
+    assert (states[0].sizes != states[15].sizes).any()
+    np.testing.assert_array_equal(states[15].sizes, states[20].sizes)
+
+
 def test_draws_do_not_depend_on_threads_and_continue_after_an_interruption(rng, tmp_path):
     x = ordered(rng, 300, 4, 3)
     options = {"method": BANK, "n_warmup": 20, "n_chains": 2, "random_state": 3, "progress": False}

@@ -76,7 +76,7 @@ def test_the_network_can_be_thinned_out_searched_and_coloured(browser, fit, repo
 
 @in_a_browser
 def test_the_evidence_is_beside_the_network(browser, fit, report):
-    """In a wide window; the same node is lit in both. Control: a narrow window has the switch alone."""
+    """In a wide window; what is searched for or moved is so in both. Control: a narrow window has the switch alone."""
     page, said = opened(browser, report)
     words = fit.evidence_table()["evidence"].value_counts()
     for word, n in words.items():
@@ -86,6 +86,13 @@ def test_the_evidence_is_beside_the_network(browser, fit, report):
     assert boxes[0]["y"] == boxes[1]["y"]
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
     expect(page.locator(".against")).to_be_visible()
+    each = "[...document.querySelectorAll('.network .canvas')].map(box => box._cyreg.cy)"
+    assert page.evaluate(f"{each}.map(one => one.$('.found').length)") == [0, 0]
+    page.locator(".find").fill("a & B")
+    assert page.evaluate(f"{each}.map(one => one.$('.found').length)") == [1, 1]
+    assert page.evaluate(f"{each}.map(one => one.nodes('.pale').length < one.nodes().length)") == [True, True]
+    page.evaluate(f"{each}[0].$id('n0').position({{ x: 1, y: 2 }}).emit('drag')")
+    assert page.evaluate(f"{each}.map(one => one.$id('n0').position())") == 2 * [{"x": 1, "y": 2}]
     page.set_viewport_size({"width": 390, "height": 800})
     expect(page.locator(".beside")).to_be_hidden()
     expect(page.locator(".against")).to_be_hidden()
