@@ -22,10 +22,10 @@ from ..conditionals.group_lines import draw_group_scales
 from .surrogate_visits import units_of, visit_block
 
 WALL = 0.1  # effective share of a bank; moves to where it is smaller are rejected
-_AIM = 0.15  # acceptance of blocks of whole size
+_AIM = 0.25  # acceptance of blocks of whole size
 _SMALL = 0.5  # share of blocks of a random size
-_NODES = 1 / 3  # share of steps that move the parameters of nodes: they follow their edges, and cost as much
-_MOST = 2  # visits in a block, for each unit
+_NODES = 1 / 4  # share of steps that move the parameters of nodes: they follow their edges, and cost as much
+_MOST = 3  # visits in a block, for each unit
 _TILE = 1024  # states of a bank at a time
 _RATE, _FORGET = 0.2, 0.02  # of the adaptation of sizes, and how fast it falls
 _HALVINGS = 6  # of the exponents of exp, by as many squares
