@@ -31,8 +31,7 @@ _CHAINS = 2048
 _PILOT_TIMES, _PILOT_BANK = 5, 4096  # states of each chain behind the moments of pilots, and in their banks
 _TIMES, _FEW_TIMES = 50, 16  # the same of the last bank's, and of its means where these are known well
 _NOISE_OF_MEAN = 1e-3  # of posterior variances, which the noise of means may add
-_LEAST, MOST, _TOO_MANY = 8192, 32_768, 4  # states in the last bank; how many times more may be wanted
-_ROOM = 2**21  # numbers in the tables of the last bank that cost little: it has this many even if it needs fewer
+_LEAST, MOST, _TOO_MANY, _ROOM = 8192, 32_768, 4, 2**21  # states in the last bank; times more; numbers in small tables
 _PARTS = 8  # of a bank of a pilot run, by which its noise is known
 _NOISE = 0.85  # standard deviation of the log likelihood over draws that the bank may add
 _DRAWS, _PILOT_CHAINS, _TURNS = 60, 4, 2  # of a pilot run; surrogates of a bank
@@ -240,8 +239,8 @@ def design_of(
             is_last, wanted = True, _wanted(model, pilots, banks)
             if wanted > _TOO_MANY * MOST:
                 return None
-            wanted = max(wanted, _ROOM / (len(pilots.at) * len(banks)))
-            size = int(np.clip(-(-wanted // _LEAST) * _LEAST, _LEAST, MOST))
+            # Tables of few coordinates cost little.
+            size = int(np.clip(-(-max(wanted, _ROOM / len(pilots.at) / len(banks)) // _LEAST) * _LEAST, _LEAST, MOST))
         pilots.at = pilots.draws.mean(axis=0)
         banks = pilots.measure(_TIMES if is_last else _PILOT_TIMES, size)
         tilts = tilts_of(model, pilots.coordinates, banks, pilots.draws - pilots.at)
