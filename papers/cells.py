@@ -24,6 +24,7 @@ from bayesmrf.errors import (
     DependentRowsWarning,
     EqualColumnsWarning,
     FieldsWarning,
+    PriorWarning,
     StoppedWarning,
 )
 from bayesmrf.runs.independent import run_each
@@ -31,10 +32,11 @@ from bayesmrf.runs.independent import run_each
 from .store import Record, Store
 
 Cell = tuple[Any, ...]
-# Some pixels, and nodes in small samples, are constant; nodes in small samples always agree; models without fields are
-# those of the papers; the tables show convergence for every method.
+# Some pixels, and nodes in small samples, are constant; nodes in small samples always agree, or never; models without
+# fields are those of the papers; the tables show convergence for every method.
 EXPECTED_WARNINGS = (
-    BoundaryWarning, ConstantColumnWarning, ConvergenceWarning, DependentRowsWarning, EqualColumnsWarning, FieldsWarning
+    BoundaryWarning, ConstantColumnWarning, ConvergenceWarning, DependentRowsWarning, EqualColumnsWarning,
+    FieldsWarning, PriorWarning,
 )  # fmt: skip
 
 
