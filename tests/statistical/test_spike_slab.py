@@ -325,18 +325,13 @@ def exact_start(exact, c):
     return exact["theta"][c % len(exact["theta"]), -1 - 100 * (c // len(exact["theta"]))]
 
 
-def compare(model, s_bar, prior, exact, rng, n_chains, n_draws, **options):
+def compare(model, s_bar, prior, exact, rng, n_chains, n_draws, n_adapt=100, **options):
     """Chains of Algorithm 1 that start at exact draws."""
-    chains = [
-        draw(
-            SpikeSlabLangevin(model, s_bar, 100, prior, start=exact_start(exact, c), options=LangevinJumps(**options)),
-            rng,
-            n_draws,
-            2,
-            1,
-        )
-        for c in range(n_chains)
-    ]
+    jumps, chains = LangevinJumps(**options), []
+    for c in range(n_chains):
+        start = exact_start(exact, c)
+        kernel = SpikeSlabLangevin(model, s_bar, 100, prior, start=start, n_adapt=n_adapt, options=jumps)
+        chains.append(draw(kernel, rng, n_draws, 2, 1))
     return {k: np.concatenate([v[k] for v in chains]) for k in chains[0]}
 
 
