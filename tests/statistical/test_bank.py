@@ -336,6 +336,17 @@ def test_two_paths_to_one_theta_have_the_same_log_densities(rng, monkeypatch):
         np.testing.assert_allclose(place.d, surrogate.apart + surrogate.curve @ y, atol=1e-6)
 
 
+def test_small_tables_have_more_states_than_noise_asks_for(rng, monkeypatch):
+    """Control: without room for them the bank is smaller."""
+    x, sizes = ordered(rng, 300, 4, 3), []
+    for room in (bank_start._ROOM, 1):
+        monkeypatch.setattr(bank_start, "_ROOM", room)
+        with monkeypatch.context() as own:
+            design = kernel_of(SpikeSlabMRF(method=BANK, n_draws=2, n_warmup=2, **QUIET), x, own)
+        sizes.append(len(design.banks[0].states))
+    assert sizes[1] < sizes[0] == bank_start.MOST
+
+
 def test_draws_of_warm_up_have_fewer_steps_and_adapt_alone(rng, monkeypatch):
     """Sizes of blocks change in the warm-up, and not after it."""
     design = kernel_of(SpikeSlabMRF(method=BANK, n_draws=2, n_warmup=2, **QUIET), ordered(rng, 300, 4, 3), monkeypatch)
