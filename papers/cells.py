@@ -32,11 +32,10 @@ from bayesmrf.runs.independent import run_each
 from .store import Record, Store
 
 Cell = tuple[Any, ...]
-# Some pixels, and nodes in small samples, are constant; nodes in small samples always agree, or never; models without
-# fields are those of the papers; the tables show convergence for every method.
+# Some pixels, and nodes in small samples, are constant; nodes in small samples always agree; models without fields are
+# those of the papers; the tables show convergence for every method.
 EXPECTED_WARNINGS = (
-    BoundaryWarning, ConstantColumnWarning, ConvergenceWarning, DependentRowsWarning, EqualColumnsWarning,
-    FieldsWarning, PriorWarning,
+    BoundaryWarning, ConstantColumnWarning, ConvergenceWarning, DependentRowsWarning, EqualColumnsWarning, FieldsWarning
 )  # fmt: skip
 
 
@@ -95,6 +94,7 @@ def run_cell(plan: Experiment, settings: CellSettings, cell: Cell, folder: Path)
     with threadpool_limits(1), warnings.catch_warnings():
         for category in EXPECTED_WARNINGS:
             warnings.simplefilter("ignore", category)
+        warnings.filterwarnings("ignore", "combinations that never occur", PriorWarning)  # in small samples
         warnings.simplefilter("error", StoppedWarning)
         try:
             return {"cell": cell, **plan.run(settings, cell, checkpoint)}, checkpoint
